@@ -124,6 +124,11 @@ export const anySettings: fc.Arbitrary<InstallSettings> = fc
         },
       ),
     ),
+    history: fc.constantFrom(
+      undefined,
+      { claim: 'history' },
+      { claim: 'history', days: 30, maxGiB: 1, clusters: { secret: 'history-clusters', names: ['prod-1', 'prod-2'] } },
+    ),
     console: fc.constantFrom(
       undefined,
       { names: ['console.example.org'], tlsSecret: 'console-tls' },

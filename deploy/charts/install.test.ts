@@ -39,7 +39,12 @@ interface Deployment extends KubeObject {
 }
 const isDeployment = (o: KubeObject): o is Deployment => o.kind === 'Deployment'
 const page = { names: ['console.example.org'], tlsSecret: 'console-tls' }
-const whole = settingsOf({ ...wholeValues, controlPlanes: { claim: 'planes' }, console: page })
+const whole = settingsOf({
+  ...wholeValues,
+  controlPlanes: { claim: 'planes' },
+  history: { claim: 'history' },
+  console: page,
+})
 const deployments = installObjects(whole).filter(isDeployment)
 const idOf = ({ apiVersion, kind, metadata: { namespace = '', name = '' } }: KubeObject) =>
   `${apiVersion} ${kind} ${namespace}/${name}`
@@ -309,7 +314,10 @@ function misfits(settings: InstallSettings, objects: readonly KubeObject[]): rea
     const files = spec.volumes.some((v) => isObject(v['secret']) && v['secret']['secretName'] === 'kubenode-config')
     if (files && !ids.has('v1 Secret kubenode-system/kubenode-config')) found.push(`${idOf(d)}: no files`)
     if (!container.image.includes('@sha256:')) found.push('an image by tag')
-    const flags = container.args.filter((a) => a.startsWith('--'))
+    // After `--` come the options of another cluster.
+    const end = container.args.indexOf('--')
+    const own = end < 0 ? container.args : container.args.slice(0, end)
+    const flags = own.filter((a) => a.startsWith('--'))
     if (new Set(flags).size !== flags.length) found.push('a flag twice')
     const budgets = objects.filter((o) => o.kind === 'PodDisruptionBudget' && o.metadata.name === d.metadata.name)
     if (budgets.length !== 1) found.push(`${idOf(d)}: ${budgets.length} budgets`)

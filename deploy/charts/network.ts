@@ -80,6 +80,8 @@ const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.Netwo
     ...egressTo([], page?.oidc === undefined ? [] : [...new Set([HTTPS, ...portsOf([page.oidc.issuer])])]),
     ...(page?.clusters === undefined ? [] : egressTo(networkPolicies.git, API_SERVERS)),
   ],
+  history: ({ history, networkPolicies }) =>
+    history?.clusters === undefined ? [] : egressTo(networkPolicies.git, API_SERVERS),
   approver: () => [],
   defender: () => [],
   // The container beside it is asked at the address of the pod itself.

@@ -36,6 +36,10 @@ export const CONSOLE_FOLDERS = {
   clusters: `${CONFIG_FOLDER}/console/clusters`,
 } as const
 
+/** What happened. */
+export const HISTORY_FOLDER = '/var/lib/kubenode/history'
+export const HISTORY_CLUSTERS = `${CONFIG_FOLDER}/history/clusters`
+
 /** Copies of repositories, for sync; what an artifacts program downloaded. */
 export const CACHE_FOLDER = '/var/cache/kubenode'
 /** A volume with artifacts. */
@@ -177,8 +181,30 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
     listen(PORTS.artifacts),
     ...joined('--artifacts-host', artifacts === undefined ? [] : [artifacts.address]),
   ],
+  history: ({ history }) => historyOptions(history),
   console: () => ['--console-config', inConfig(CONSOLE_FILE), '--console-listen', listen(PORTS.console)],
 }
+
+const historyOptions = (history: InstallSettings['history']): readonly string[] => [
+  '--history',
+  HISTORY_FOLDER,
+  ...(history === undefined ? [] : ['--history-days', String(history.days), '--history-size', String(history.maxGiB)]),
+]
+
+/** Each further cluster, with an identity of its own there. */
+const historyClusters = ({ history }: InstallSettings): readonly string[] =>
+  (history?.clusters?.names ?? []).flatMap((name) => [
+    '--',
+    '--roles',
+    'history',
+    '--kubeconfig',
+    `${HISTORY_CLUSTERS}/kubeconfig`,
+    '--context',
+    name,
+    '--cluster',
+    name,
+    ...historyOptions(history),
+  ])
 
 /** Of inspections, repairs and gates. */
 const callsOf = (s: InstallSettings): readonly string[] => [
@@ -210,6 +236,7 @@ export const argsOf = (workload: Workload, settings: InstallSettings): readonly 
   '--log-level',
   settings.logLevel,
   ...ofWorkload[workload](settings),
+  ...(workload === 'history' ? historyClusters(settings) : []),
 ]
 
 /** Of the process beside role cluster. */

@@ -31,6 +31,7 @@ import {
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
+import { SHAPES } from '#history/facts/shapes.ts'
 import { ARTIFACTS_ACCOUNT, CONSOLE_ACCOUNT, METERED, PROGRAMS, type Program, accountOf, userOf } from './system.ts'
 
 export interface PolicyRule {
@@ -135,6 +136,7 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
   // The list of revoked agents, which the installer made.
   approver: [core(['configmaps'], ['get', 'update'], [REVOKED_AGENTS])],
   cluster: [],
+  history: [],
   defender: [
     leases(['leases'], ['get']),
     // Which versions were healthy on a set.
@@ -245,11 +247,24 @@ const page: RoleEntry = {
   ],
 }
 
+/** What is written down of what happens. It writes nothing but its Lease, and reads no Secret, ConfigMap or pod. */
+const history: RoleEntry = {
+  name: 'kubenode:history',
+  subjects: programs('history'),
+  rules: [
+    ours(
+      SHAPES.filter(({ type }) => type.group === API_GROUP).map(({ type }) => type.plural),
+      ['list', 'watch'],
+    ),
+    core(['nodes'], ['list', 'watch']),
+  ],
+}
+
 /** Whether the programs run. The Leases of agents are in the same namespace: they are not read. */
 const pageLeases: RoleEntry = {
   ...page,
   namespace: SYSTEM_NAMESPACE,
-  rules: [leases(['leases'], ['get'], PROGRAMS.map(programLeaseName))],
+  rules: [leases(['leases'], ['get'], PROGRAMS.filter((p) => p !== 'history').map(programLeaseName))],
 }
 
 const controllers: RoleEntry = {
@@ -284,6 +299,8 @@ const controllers: RoleEntry = {
       ['update'],
     ),
     core(['nodes'], [...LOOK, 'update', 'delete']),
+    // Conditions that tell others of drains, maintenance and repairs.
+    core(['nodes/status'], ['patch']),
     core(['pods'], ['list', 'watch', 'delete']),
     core(['pods/eviction'], ['create']),
     // The revisions of the workload tell which template is the newest.
@@ -607,6 +624,7 @@ export const ROLES: readonly RoleEntry[] = [
   controlPlanes,
   renders,
   artifacts,
+  history,
   page,
   pageLeases,
   controllers,

@@ -24,7 +24,16 @@ import { controlPlaneProblems, controlPlanes } from './control-plane-settings.ts
 import { providerKeys, providerPods, providerProblems } from './provider-settings.ts'
 import { cidr, egress, MAX_LIST, MAX_PEM, resources } from './setting-fields.ts'
 
-export const WORKLOADS = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts', 'console'] as const
+export const WORKLOADS = [
+  'sync',
+  'controllers',
+  'approver',
+  'defender',
+  'cluster',
+  'artifacts',
+  'history',
+  'console',
+] as const
 export type Workload = (typeof WORKLOADS)[number]
 
 export const ROLES_OF_CLUSTER = ['hub', 'business'] as const
@@ -32,7 +41,7 @@ export type ClusterRole = (typeof ROLES_OF_CLUSTER)[number]
 
 /** What runs where: a hub that is a member of its own fleet runs all of them. */
 export const WORKLOADS_OF: Readonly<Record<ClusterRole, readonly Workload[]>> = {
-  hub: ['sync', 'defender', 'cluster'],
+  hub: ['sync', 'defender', 'cluster', 'history'],
   business: ['controllers', 'approver', 'defender', 'artifacts'],
 }
 
@@ -196,6 +205,7 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
       cluster: resources('Of cluster.', 50, 256),
       controlPlanes: resources('Of the process beside cluster that runs control planes.', 200, 1_536),
       artifacts: resources('Of artifacts.', 50, 128),
+      history: resources('Of history.', 50, 128),
       console: resources('Of console.', 50, 256),
     }),
     {},
@@ -260,6 +270,21 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
       ),
     }),
     {},
+  ),
+  history: optional(
+    obj('What happens in the clusters of the fleet is recorded on the hub; not recorded when left out.', {
+      claim: objectName('PersistentVolumeClaim (ReadWriteOnce) in kubenode-system for it.'),
+      days: fallback(int('Days that are kept in full.', { min: 1, max: 3_650 }), 400),
+      maxGiB: fallback(int('Size of the history of one cluster.', { min: 1, max: 1_024 }), 4),
+      clusters: optional(
+        obj('Further clusters that are recorded; only the hub itself when left out.', {
+          secret: objectName(
+            'Secret in kubenode-system whose key kubeconfig has a context for each of them. Their users need no more than role kubenode:history there.',
+          ),
+          names: setOf('The contexts: names of Clusters.', dnsLabel('A context.'), { min: 1, max: MAX_LIST }),
+        }),
+      ),
+    }),
   ),
   console: optional(
     obj('The page for people, with Service kubenode-console; not served when left out.', {
@@ -333,14 +358,25 @@ export function imageOf({ image, registry }: Pick<InstallSettings, 'image' | 're
 }
 
 /** What runs in the cluster, in the order of an upgrade: who guards is replaced first. */
-const ORDER: readonly Workload[] = ['defender', 'artifacts', 'approver', 'controllers', 'cluster', 'sync', 'console']
+const ORDER: readonly Workload[] = [
+  'defender',
+  'artifacts',
+  'approver',
+  'controllers',
+  'cluster',
+  'sync',
+  'history',
+  'console',
+]
 
 export const workloadsOf = ({
   roles,
   controlPlanes,
+  history,
   console: page,
-}: Pick<InstallSettings, 'roles' | 'controlPlanes' | 'console'>): readonly Workload[] =>
+}: Pick<InstallSettings, 'roles' | 'controlPlanes' | 'history' | 'console'>): readonly Workload[] =>
   ORDER.filter((w) => {
     if (w === 'console') return page !== undefined
+    if (w === 'history' && history === undefined) return false
     return roles.some((r) => WORKLOADS_OF[r].includes(w)) && (w !== 'cluster' || controlPlanes !== undefined)
   })

@@ -13,7 +13,7 @@ import {
 } from '#api/names.ts'
 import { commonLabels, PART_OF, RESTRICTED } from './labels.ts'
 
-export const PROGRAMS = ['sync', 'controllers', 'approver', 'defender', 'cluster'] as const
+export const PROGRAMS = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'history'] as const
 export type Program = (typeof PROGRAMS)[number]
 
 /** The user in a program's client certificate, and its service account where it runs as a pod. */
@@ -24,7 +24,16 @@ export const ARTIFACTS_ACCOUNT = 'kubenode-artifacts'
 /** The page leads nothing, too. */
 export const CONSOLE_ACCOUNT = 'kubenode-console'
 /** Programs that run as pods and serve metrics there. */
-export const METERED = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts', 'console'] as const
+export const METERED = [
+  'sync',
+  'controllers',
+  'approver',
+  'defender',
+  'cluster',
+  'artifacts',
+  'history',
+  'console',
+] as const
 const ACCOUNTS: readonly string[] = [...PROGRAMS.map(accountOf), ARTIFACTS_ACCOUNT, CONSOLE_ACCOUNT]
 export const accountUserOf = (program: Program): string => programAccount(program)
 

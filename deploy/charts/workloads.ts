@@ -45,6 +45,8 @@ import {
   CACHE_FOLDER,
   CONFIG_FOLDER,
   CONSOLE_FOLDERS,
+  HISTORY_CLUSTERS,
+  HISTORY_FOLDER,
   CONSOLE_SERVICE,
   CONFIG_SECRET,
   configFilesOf,
@@ -160,7 +162,7 @@ export class WorkloadsChart extends Chart {
     const { cpuMilli, heapMiB, otherMiB } = resources[workload]
     const name = `kubenode-${workload}`
     const labels = labelsOf(workload, version)
-    const hasVolume = workload === 'cluster' && settings.controlPlanes?.claim !== undefined
+    const hasVolume = workload === 'history' || workload === 'cluster' && settings.controlPlanes?.claim !== undefined
     const deployment = new Deployment(this, workload, {
       metadata: { name, namespace: NAMESPACE, labels },
       // A volume is for one pod at a time; sessions of people are in the memory of one.
@@ -279,6 +281,21 @@ const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]
         ? []
         : [{ path: kubeconfigs, secret: clusters, id: 'console-clusters', only: ['kubeconfig'] }]),
     ].map(({ path, secret, id, only }) => ({ path, readOnly: true, volume: secretVolume(scope, id, secret, only) }))
+  },
+  history: (place) => {
+    const { claim, clusters } = place.settings.history ?? {}
+    return [
+      ...(claim === undefined ? [] : [{ path: HISTORY_FOLDER, volume: claimed(place, 'history', claim) }]),
+      ...(clusters === undefined
+        ? []
+        : [
+            {
+              path: HISTORY_CLUSTERS,
+              readOnly: true,
+              volume: secretVolume(place.scope, 'history-clusters', clusters.secret, ['kubeconfig']),
+            },
+          ]),
+    ]
   },
   approver: () => [],
   defender: () => [],

@@ -145,6 +145,7 @@ export const FIELD_MANAGERS = {
   logs: 'kubenode-logs',
   cluster: 'kubenode-cluster',
   hostDoctor: 'kubenode-hostdoctor',
+  nodeLifecycle: 'kubenode-nodelifecycle',
   defender: 'kubenode-defender',
   render: 'kubenode-render',
   cli: 'kubenode-cli',
@@ -342,12 +343,14 @@ export const PROGRAM_REPORTERS = {
     'kubenode.io/remedy',
     'kubenode.io/hostdoctor',
     'kubenode.io/remedyjob',
+    'kubenode.io/nodelifecycle',
     'kubenode.io/log',
     'kubenode.io/state',
     'kubenode.io/agents',
   ],
   approver: ['kubenode.io/approver'],
   cluster: ['kubenode.io/cluster'],
+  history: ['kubenode.io/history'],
   defender: ['kubenode.io/defender'],
 } as const
 

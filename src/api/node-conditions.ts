@@ -26,3 +26,11 @@ export const NODE_CONDITIONS = {
 
 /** For one component, so that a rule can name it: `ComponentUnhealthy-containerd`. Appears once the component had trouble. */
 export const componentConditionType = (component: string): string => `${COMPONENT_UNHEALTHY}-${component}`
+
+/** Node conditions by which Kubernetes tells that a node is out of service on purpose (KEP-5683). True is no trouble: the node is being worked on. */
+export const LIFECYCLE_TYPES = ['DrainInProgress', 'Drained', 'MaintenancePlanned', 'MaintenanceInProgress'] as const
+export type LifecycleType = (typeof LIFECYCLE_TYPES)[number]
+
+const OF_LIFECYCLE: ReadonlySet<string> = new Set([...LIFECYCLE_TYPES, 'GracefulNodeShutdownInProgress'])
+
+export const isOfLifecycle = (type: string): boolean => OF_LIFECYCLE.has(type)

@@ -55,7 +55,10 @@ export const COMMAND_GROUPS: readonly Group[] = [
       rollout: as('The rollout and revisions of a set', rollout),
       release: as('Commits in the stages of the fleet', release),
       canary: as('Versions that run on a few machines first', rollout),
-      history: as('List the commits that reached the fleet, a cluster or a set', release),
+      history: as(
+        'What happened: commits, lives of nodes, who did what',
+        () => import('./commands/rollout/history.ts'),
+      ),
       approve: as(
         'Approve a permit, the deletions of a release, or a digest',
         () => import('./commands/rollout/approve.ts'),

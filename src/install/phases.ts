@@ -24,7 +24,7 @@ const PHASE_OF: Readonly<Record<string, PhaseName>> = {
 const phaseOf = ({ kind }: KubeObject): PhaseName => PHASE_OF[kind] ?? 'Settings'
 
 /** The Defender grants disruptions, so it is replaced before the programs that request them; sync brings new declarations and comes after both. */
-const ROLE_ORDER = ['defender', 'controllers', 'approver', 'cluster', 'sync', 'artifacts', 'console']
+const ROLE_ORDER = ['defender', 'controllers', 'approver', 'cluster', 'sync', 'artifacts', 'history', 'console']
 
 export const roleOf = (o: KubeObject): string =>
   o.metadata.labels?.[COMPONENT] ?? (o.metadata.name ?? '').replace(/^kubenode-/, '')

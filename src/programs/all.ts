@@ -45,6 +45,10 @@ export const CONTROLLERS = {
     does: 'what providers announce about hosts: maintenance, and hosts that were deleted',
     load: async () => (await import('#controllers/hostdoctor/reconcile.ts')).hostDoctorModule,
   },
+  nodelifecycle: {
+    does: 'tells others in conditions of the Node that it is drained, maintained or repaired',
+    load: async () => (await import('#controllers/nodelifecycle/reconcile.ts')).nodeLifecycleModule,
+  },
   log: {
     does: 'logs that a person asked an agent for',
     load: async () => (await import('#controllers/log/reconcile.ts')).logModule,
@@ -76,7 +80,16 @@ interface RoleEntry {
   readonly load: (config: RolesConfig, identity: string) => Promise<RoleSetup>
 }
 
-export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts', 'console'] as const
+export const ROLE_NAMES = [
+  'sync',
+  'controllers',
+  'approver',
+  'defender',
+  'cluster',
+  'artifacts',
+  'history',
+  'console',
+] as const
 export type RoleName = (typeof ROLE_NAMES)[number]
 
 export const ROLES = {
@@ -203,6 +216,21 @@ export const ROLES = {
     // Its certificate may be given as files.
     needs: [],
     load: async (config) => (await import('./roles/artifacts.ts')).artifactsRole(config),
+  },
+  history: {
+    does: 'writes down what happens in a cluster: conditions, repairs, permits, releases, and who did what',
+    where: 'both',
+    lead: 'one leader',
+    loops: ['recorder'],
+    reaches: ['a disk'],
+    switches: {
+      '--history': 'where it writes; needed',
+      '--history-days': 'older days are summed up and dropped',
+      '--history-size': 'the oldest days are dropped beyond this size',
+    },
+    // It writes nothing.
+    needs: [],
+    load: async (config) => (await import('./roles/history.ts')).historyRole(config),
   },
   console: {
     does: 'the page for people who sign in; it writes as the person who asked, never as itself',

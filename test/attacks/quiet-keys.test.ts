@@ -185,6 +185,7 @@ const ATTEMPTS: readonly Attempt[] = [
   })),
   ...Object.entries(formsOf('artifacts')).flatMap(([name, who]) => attemptsOf(name, who, artifacts)),
   ...Object.entries(formsOf('console')).flatMap(([name, who]) => attemptsOf(name, who, page)),
+  ...Object.entries(formsOf('history')).flatMap(([name, who]) => attemptsOf(name, who, page)),
   ...joining.map((each): Attempt => ({
     name: `S25 a join token ${each.what}`,
     attempt: ({ ask, who }) =>

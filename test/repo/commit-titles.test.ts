@@ -16,6 +16,7 @@ const ALONE: Readonly<Record<string, string>> = {
   'src/console/repository/prepare.ts': INSIDE,
   'src/console/repository/repository.ts': 'it is not known any more',
   'src/cli/get/short-commits.ts': 'a column of hashes, to sort and to select by',
+  'src/explain/past/timeline.ts': 'the log of who did what, which is searched by hash',
   'src/forecast/plan/markdown-text.ts': BESIDE,
   'src/forecast/plan/markdown.ts': TYPED,
   'src/forecast/plan/range.ts': TYPED,

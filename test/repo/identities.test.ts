@@ -40,6 +40,7 @@ const TRIED: Readonly<Record<string, readonly (readonly [file: string, words: st
   ],
   approver: [['attacks/program-keys', 'the key of the approver']],
   'artifacts (`kubenode:artifacts`)': [['attacks/quiet-keys', "formsOf('artifacts')"]],
+  'history (`kubenode:history`)': [['attacks/quiet-keys', "formsOf('history')"]],
   'console (`kubenode:console`)': [
     ['attacks/quiet-keys', "formsOf('console')"],
     ['attacks/console-proxy', 'nothing but the proxy reaches the page'],

@@ -10,7 +10,7 @@ const SHARED = ['permits', 'declared', 'nodes', 'identity', 'delivery']
 /** Hosts, artifacts and control planes: what lies outside a cluster. */
 const OUTSIDE = ['providers', 'artifacts', 'controlplanes']
 const BELOW_PARTS = [...OUTSIDE, ...SHARED, 'runtime', ...GROUND]
-const PARTS = ['controllers', 'defender', 'sync']
+const PARTS = ['controllers', 'defender', 'history', 'sync']
 
 /** For each room, the rooms it may import from besides itself, floor by floor. `controllers/*` are siblings of each other. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -33,6 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   controllers: BELOW_PARTS,
   defender: BELOW_PARTS,
   agent: ['artifacts', 'identity', 'nodes', 'providers', 'runtime', ...GROUND],
+  history: BELOW_PARTS,
   explain: [...PARTS, ...BELOW_PARTS],
   forecast: ['explain', ...PARTS, ...BELOW_PARTS],
   install: ['forecast', 'explain', 'agent', 'sync', ...BELOW_PARTS],

@@ -13,6 +13,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { isOfLifecycle } from '#api/node-conditions.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -112,7 +113,7 @@ export function observedMachine(machine: Machine): ObservedMachine {
 const NO_PROBLEMS: readonly NodeProblem[] = []
 
 const isProblem = ({ type, status }: { readonly type: string; readonly status: string }): boolean =>
-  type === 'Ready' ? status !== 'True' : status === 'True'
+  type === 'Ready' ? status !== 'True' : status === 'True' && !isOfLifecycle(type)
 
 /** Small enough to keep ten thousand of them. */
 export function observedNode(node: Node): ObservedNode {

@@ -4,6 +4,7 @@ import { agent } from './agent.ts'
 import { apiServer } from './api-server.ts'
 import { commandLine } from './command-line.ts'
 import { declared } from './declared.ts'
+import { history } from './history.ts'
 import { images } from './images.ts'
 import { installation } from './installation.ts'
 import { kubernetesClient } from './kubernetes-client.ts'
@@ -14,6 +15,7 @@ import { sync } from './sync.ts'
 export const ADVICE: Advice = {
   ...commandLine,
   ...images,
+  ...history,
   ...localFleet,
   ...installation,
   ...kubernetesClient,
@@ -40,4 +42,5 @@ export const ERROR_PARTS: Readonly<Record<number, string>> = {
   13: 'images',
   14: 'artifacts',
   16: 'console',
+  17: 'history',
 }

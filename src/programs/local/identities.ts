@@ -16,7 +16,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { base64 } from '#controlplanes/credentials/secrets.ts'
 import { localErrors } from './local-errors.ts'
 
-export type ProgramIdentity = 'sync' | 'controllers' | 'approver' | 'defender' | 'cluster'
+export type ProgramIdentity = 'sync' | 'controllers' | 'approver' | 'defender' | 'cluster' | 'history'
 
 const requests = coreKind('CertificateSigningRequest')
 const SIGNER = 'kubernetes.io/kube-apiserver-client'

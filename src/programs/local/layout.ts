@@ -12,6 +12,7 @@ export const HUB = 'hub'
 const IGNORED = '.gitignore'
 const GIT_CACHE = 'git-cache'
 const CONTROL_PLANES = 'control-planes'
+const HISTORY = 'history'
 /** Not a valid cluster name. */
 const WEBHOOKS = '.webhooks'
 /** Entries next to the cluster folders that are not clusters. */
@@ -25,6 +26,7 @@ const OTHER_FOLDERS: readonly string[] = [
   'fleet',
   GIT_CACHE,
   CONTROL_PLANES,
+  HISTORY,
 ]
 
 /** Why no cluster on this machine can have this name. A dot is allowed once, after the namespace of a Cluster outside the system namespace. */
@@ -82,6 +84,8 @@ export interface Layout {
   readonly controlPlanes: string
   /** Defenders write their webhook addresses here, one file each: the only addresses on this machine that control planes may call. */
   readonly webhooks: string
+  /** What happened in each cluster. */
+  readonly history: string
   /** Socket of the control plane host. */
   readonly controlSocket: string
   /** Lists the clusters that a process runs programs for, with their options. */
@@ -114,6 +118,7 @@ export const layoutOf = (root: string, follows?: Followed): Layout => ({
   gitCache: join(root, GIT_CACHE),
   controlPlanes: join(root, CONTROL_PLANES),
   webhooks: join(root, WEBHOOKS),
+  history: join(root, HISTORY),
   controlSocket: join(root, 'control.sock'),
   clustersOf: (process) => join(root, `${process}.json`),
   adminKubeconfig: join(root, 'admin.kubeconfig'),

@@ -28,9 +28,9 @@ test('all clusters share two processes, each role with the identity of its own c
   const rolesIn = (name: string) =>
     groups(name, clusters).map((g) => `${valueOf(g, '--cluster')}: ${valueOf(g, '--roles')}`)
   expect(rolesIn('programs')).toEqual([
-    'hub: sync,defender,cluster',
-    'test: controllers,defender',
-    'prod: controllers,defender',
+    'hub: sync,defender,cluster,history',
+    'test: controllers,defender,history',
+    'prod: controllers,defender,history',
   ])
   expect(rolesIn('approvers')).toEqual(['test: approver', 'prod: approver'])
   for (const group of [...groups('programs', clusters), ...groups('approvers', clusters)])

@@ -18,6 +18,7 @@ const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = {
   approver: 256,
   defender: 256,
   cluster: 256,
+  history: 128,
 }
 /** Heap sizes are fixed when processes start, before the number of clusters is known. */
 const CLUSTERS_FORESEEN = 4
@@ -31,7 +32,11 @@ const WEBHOOK = ['--webhook-host', '127.0.0.1', '--webhook-port', '0'] as const
  * worth that of every host, so it shares its process with no other role here either.
  */
 const PROCESSES: readonly Process[] = [
-  { name: 'programs', ofHub: ['sync', 'defender', 'cluster'], ofBusiness: ['controllers', 'defender'] },
+  {
+    name: 'programs',
+    ofHub: ['sync', 'defender', 'cluster', 'history'],
+    ofBusiness: ['controllers', 'defender', 'history'],
+  },
   { name: 'approvers', ofHub: [], ofBusiness: ['approver'] },
 ]
 interface Process {
@@ -84,6 +89,7 @@ function optionsOf(
     ...(roles.includes('sync') ? syncOptions(layout, rehearsal) : []),
     ...(roles.includes('cluster') ? ['--control-planes', layout.controlSocket] : []),
     ...(roles.includes('controllers') ? hostOptions(layout, cluster) : []),
+    ...(roles.includes('history') ? ['--history', layout.history] : []),
     ...(roles.includes('defender') ? [...WEBHOOK, '--webhook-announce', join(layout.webhooks, cluster)] : []),
   ]
 }

@@ -7,6 +7,7 @@ import { hostOf } from '#runtime/outbound/checked-lookup.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import type { Rehearsal } from '#sync/rehearsal/rehearsed.ts'
 import type { Placement } from '#sync/render/job/job-spec.ts'
+import type { HistoryBounds } from '#history/record/bounds.ts'
 import type { ServedArtifacts } from '../run/artifacts-options.ts'
 import type { ServedConsole } from '../run/console-file.ts'
 
@@ -29,6 +30,8 @@ export interface RolesConfig {
   readonly controlPlaneVersions?: string
   /** Settings of the artifacts role. */
   readonly artifacts?: ServedArtifacts
+  /** Where the history role writes, and how much it keeps. */
+  readonly history?: { readonly folder: string; readonly bounds: HistoryBounds }
   /** Settings of the console role, and how this program connects to the cluster. */
   readonly console?: ServedConsole
   readonly connection: ConnectionConfig

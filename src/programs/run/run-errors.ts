@@ -134,6 +134,10 @@ export const runErrors = errorTable({
     text: '{left} of {all} parts of this process did not end within {seconds} s of the first',
     next: 'the process exits, and its supervisor starts it again; its log names the part that failed first',
   },
+  KN1002_history: {
+    text: 'cannot run role history without a folder to write into',
+    next: 'give --history FOLDER (docs/operations/history.md)',
+  },
   KN1002_console: {
     text: 'cannot run role console without its file',
     next: 'give --console-config FILE (docs/operations/console.md)',

@@ -12,6 +12,7 @@ import { type Environment, isInPod } from '#kube/in-cluster.ts'
 import { defaultProviders, readProvidersFile } from '#providers/providers-file.ts'
 import type { Rehearsal } from '#sync/rehearsal/rehearsed.ts'
 import { parsePlaces } from '#runtime/outbound/places.ts'
+import { DEFAULT_BOUNDS } from '#history/record/bounds.ts'
 import { readText } from '#artifacts/authoring/statement-file.ts'
 import { requireTrustedFolder } from '#lib/trusted-folder.ts'
 import { type ArtifactsOptions, artifactsConfigOf, authorityIn } from './artifacts-options.ts'
@@ -37,6 +38,9 @@ export interface RunOptions extends ArtifactsOptions, ListenOptions {
   readonly trust?: string
   readonly hub?: boolean
   readonly controlPlanes?: string
+  readonly history?: string
+  readonly historyDays?: string
+  readonly historySize?: string
   readonly consoleConfig?: string
   readonly consoleListen?: string
   readonly controlPlaneVersions?: string
@@ -100,6 +104,7 @@ export function configOf(
     ...joinScriptOf(options),
     ...(artifactCa !== undefined && { artifactCaData: authorityIn(artifactCa) }),
     ...defined({ artifacts }),
+    ...historyOf(options, roles),
     ...consoleOf(options, roles),
     ...defined({ trust, controlPlanes: options.controlPlanes, controlPlaneVersions: options.controlPlaneVersions }),
     ...webhookOf(options),
@@ -142,6 +147,17 @@ export function clusterConfigOf({ cluster, hostServer, hostCa }: RunOptions, own
   const name = cluster ?? own.context
   if (name === '') throw new KubeNodeError(runErrors.KN1002_cluster())
   return { server: hostServer ?? own.server, ca, cluster: name, connection: own.connection }
+}
+
+const GIB = 1024 ** 3
+
+function historyOf({ history: folder, historyDays, historySize }: RunOptions, roles: readonly RoleName[]) {
+  if (!roles.includes('history')) return {}
+  if (folder === undefined) throw new KubeNodeError(runErrors.KN1002_history())
+  requireTrustedFolder(folder)
+  const days = historyDays === undefined ? DEFAULT_BOUNDS.days : Number(historyDays)
+  const maxBytes = historySize === undefined ? DEFAULT_BOUNDS.maxBytes : Number(historySize) * GIB
+  return { history: { folder, bounds: { ...DEFAULT_BOUNDS, days, maxBytes } } }
 }
 
 const DEFAULT_CONSOLE = '127.0.0.1:0'

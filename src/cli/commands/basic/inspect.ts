@@ -3,6 +3,8 @@ import { type Command, Option } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { withNamespace, withServer } from '../../fleet/connect.ts'
 import type { ShowOptions } from './found.ts'
+import type { TraceOptions } from './trace.ts'
+import { withAt } from '../../fleet/history-options.ts'
 import type { WhyOptions } from './why.ts'
 
 export function register(program: Command, io: Io): void {
@@ -13,19 +15,20 @@ export function register(program: Command, io: Io): void {
       (await import('./describe.ts')).describe(words, options, io),
     )
 
-  withNamespace(withServer(program.command('why')))
+  withAt(withNamespace(withServer(program.command('why'))))
     .description(
       'explain what objects wait for, since when, what unblocks them, and what to do first; without an object all that is wrong or waits in the fleet, worst first: exit 1 when something needs attention',
     )
     .argument('[what...]', 'kind/name, or the name alone; rack/NAME, zone/NAME; several; all contexts when left out')
     .addOption(new Option('-o, --output <form>', 'form of the output, without an object').choices(['text', 'json']))
     .action(async (words: string[], options: WhyOptions) => {
-      const { why, whyFleet } = await import('./why.ts')
+      const { why, whyFleet, whyAt } = await import('./why.ts')
+      if (options.at !== undefined) return whyAt(words, { ...options, at: options.at }, io)
       await (words.length === 0 ? whyFleet(options, io) : why(words, options, io))
     })
 
-  withNamespace(withServer(program.command('trace')))
+  withAt(withNamespace(withServer(program.command('trace'))))
     .description('show which commit an object comes from and who wrote its fields, or what became of a commit')
     .argument('<what...>', 'kind/name, the name alone, or a commit on the hub')
-    .action(async (words: string[], options: ShowOptions) => (await import('./trace.ts')).trace(words, options, io))
+    .action(async (words: string[], options: TraceOptions) => (await import('./trace.ts')).trace(words, options, io))
 }

@@ -3,6 +3,7 @@ import type { Io } from '#lib/terminal/io.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
 import { releasesBeside } from '../../fleet/called-beside.ts'
 import { connectionTo } from '../../fleet/connect.ts'
+import type { AtOptions, HistoryOptions } from '../../fleet/history-options.ts'
 import { type ShowOptions, findAll, reportMissed } from './found.ts'
 
 /** Git revisions that cannot be object names: resolve the commit in the repository around the current folder. */
@@ -17,7 +18,24 @@ async function commitHere(word: string, io: Io): Promise<string | undefined> {
   return commitCalled(openLocalRepository(io.cwd, { above: true }), word)
 }
 
-export async function trace(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
+export interface TraceOptions extends ShowOptions, HistoryOptions {
+  readonly at?: string
+}
+
+/** Which commit an object came from then. Who wrote which field is not recorded. */
+async function traceAt(words: readonly string[], options: TraceOptions & AtOptions, io: Io): Promise<void> {
+  const [{ inThePast }, { traceLines }, { releasesOn }] = await Promise.all([
+    import('../../fleet/past.ts'),
+    import('#explain/trace.ts'),
+    import('#explain/release/find-release.ts'),
+  ])
+  await inThePast(words, options, io, async (found) => {
+    for (const { client, object } of found) io.out(shownInWindow(io, traceLines(object, await releasesOn(client))))
+  })
+}
+
+export async function trace(words: readonly string[], options: TraceOptions, io: Io): Promise<void> {
+  if (options.at !== undefined) return traceAt(words, { ...options, at: options.at }, io)
   const [{ traceLines }, { commitLines, isCommit }] = await Promise.all([
     import('#explain/trace.ts'),
     import('#explain/release/commit-trace.ts'),

@@ -1,5 +1,5 @@
 // `kubenode why`: what objects wait for and what to do first; without a name, everything that is wrong or waiting in the fleet.
-import { shownLine } from '#lib/printable.ts'
+import { shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { Story } from '#explain/finding.ts'
@@ -7,6 +7,7 @@ import { hasColors, lineTone, paintOf, type Tone } from '#lib/terminal/paint.ts'
 import { withPages } from '#lib/terminal/pages.ts'
 import { windowLines } from '#lib/terminal/wrap.ts'
 import { connect } from '../../fleet/connect.ts'
+import type { AtOptions, HistoryOptions } from '../../fleet/history-options.ts'
 import {
   type AllFound,
   type Found,
@@ -17,7 +18,8 @@ import {
   storyOf,
 } from './found.ts'
 
-export interface WhyOptions extends ShowOptions {
+export interface WhyOptions extends ShowOptions, HistoryOptions {
+  readonly at?: string
   readonly output?: 'text' | 'json'
 }
 
@@ -72,6 +74,25 @@ export async function why(words: readonly string[], options: ShowOptions, io: Io
   )
   io.out(`\n${shown(firstStep(stories), 'strong')}`)
   await reportMissed(missed, io)
+}
+
+/** What an object waited for then, as the same code explains it now. */
+export async function whyAt(words: readonly string[], options: WhyOptions & AtOptions, io: Io): Promise<void> {
+  const [{ inThePast }, { readWhy }, { storyLines }] = await Promise.all([
+    import('../../fleet/past.ts'),
+    import('#explain/read-why.ts'),
+    import('#explain/finding.ts'),
+  ])
+  await inThePast(words, options, io, async (found) => {
+    const stories = await Promise.all(found.map(({ client, object, at }) => readWhy(client, object, at)))
+    if (options.output === 'json') {
+      io.out(shownJson(stories))
+      return
+    }
+    const paint = paintOf(hasColors(io))
+    const lines = stories.flatMap((story, n) => [...(n === 0 ? [] : ['']), ...storyLines(story)])
+    for (const line of lines) for (const part of windowLines(io, [line])) io.out(`${paint(lineTone(line), part)}\n`)
+  })
 }
 
 const NOTHING: AllFound = { found: [], missed: [] }

@@ -1,6 +1,7 @@
 // The options of `kubenode run`: the cluster, its roles, and what roles serve or call. Options of sync and the approver are in `run-role-options.ts`.
 import { repeated } from '#lib/flags.ts'
 import { Option, type Command } from 'commander'
+import { countOption } from '../../counted-option.ts'
 import { forApprover, forListeners, forSync } from './run-role-options.ts'
 
 export function withOptions(command: Command): Command {
@@ -27,6 +28,7 @@ export function withOptions(command: Command): Command {
       '--control-plane-versions <file>',
       'versions of Kubernetes, each with its images by digest, of which control planes are run as workloads of this hub (role cluster)',
     )
+  forHistory(command)
   forConsole(command)
   forWebhook(command)
   forCalls(command)
@@ -81,6 +83,19 @@ function forArtifacts(command: Command): void {
     )
     .option('--artifacts-cert <file>', 'certificate of role artifacts, in PEM; one of an own authority when left out')
     .option('--artifacts-key <file>', 'key of that certificate, in PEM')
+}
+
+/** The history role. */
+function forHistory(command: Command): void {
+  command
+    .option('--history <dir>', 'where role history writes what happens, one file for each cluster')
+    .addOption(countOption('--history-days <n>', 'days that are kept in full; 400 when left out (role history)'))
+    .addOption(
+      countOption(
+        '--history-size <GiB>',
+        'size of the history of one cluster; beyond it the oldest days are summed up and dropped; 4 when left out (role history)',
+      ),
+    )
 }
 
 /** The console role. */

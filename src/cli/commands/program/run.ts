@@ -10,7 +10,7 @@ export function register(program: Command, io: Io): void {
   const command = program
     .command('run')
     .description(
-      'run parts of KubeNode against a cluster: sync, controllers, approver, defender, cluster, artifacts, console',
+      'run parts of KubeNode against a cluster: sync, controllers, approver, defender, cluster, artifacts, history, console',
     )
     .argument('[more...]', 'after --: the options of one more cluster, whose roles run in this process too')
   withOptions(command)

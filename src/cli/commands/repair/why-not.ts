@@ -12,14 +12,16 @@ import { outputOption } from '../../output.ts'
 import type { RepairOptions } from './repairing.ts'
 import { type ServerOptions, connect, withServer } from '../../fleet/connect.ts'
 import { repairErrors } from './repair-errors.ts'
+import { type AtOptions, type HistoryOptions, withAt } from '../../fleet/history-options.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
 
-interface WhyNotOptions extends ServerOptions {
+interface WhyNotOptions extends ServerOptions, HistoryOptions {
+  readonly at?: string
   readonly output: 'text' | 'json'
 }
 
 export function register(program: Command, io: Io): void {
-  withServer(program.command('why-not'))
+  withAt(withServer(program.command('why-not')))
     .description('show what blocks the repair of a node, and the command that lifts it')
     .argument('<node>', 'node/NAME, or machine/NAME for its node')
     .addOption(outputOption(['text', 'json']).default('text'))
@@ -36,7 +38,27 @@ export function register(program: Command, io: Io): void {
     .action(async (what: string, options: RepairOptions) => (await import('./repairing.ts')).repair(what, options, io))
 }
 
+/** What blocked the repair of a node then: the rules, limits and holds of that moment. */
+async function whyNotAt(what: string, options: WhyNotOptions & AtOptions, io: Io): Promise<void> {
+  const [{ inThePast }, { observeRepairs }, { blockerLines, blockers }] = await Promise.all([
+    import('../../fleet/past.ts'),
+    import('#explain/repairs/observe.ts'),
+    import('#explain/repairs/blockers.ts'),
+  ])
+  await inThePast([what.includes('/') ? what : `node/${what}`], options, io, async (found) => {
+    for (const { client, object, at } of found) {
+      const name =
+        object.kind === 'Node' ? (object.metadata.name ?? '') : await nodeOfMachine(client, object.metadata.name ?? '')
+      const seen = await observeRepairs(client, name, at)
+      if (seen === undefined) continue
+      if (options.output === 'json') io.out(shownJson(blockers(seen)))
+      else io.out(shownInWindow(io, blockerLines(seen)))
+    }
+  })
+}
+
 async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<void> {
+  if (options.at !== undefined) return whyNotAt(what, { ...options, at: options.at }, io)
   const [noun = '', word = '', ...rest] = what.includes('/') ? what.split('/') : ['node', what]
   const kind = kindOf(noun)
   if ((kind !== 'Node' && kind !== 'Machine') || word === '' || rest.length > 0)

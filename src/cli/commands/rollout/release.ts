@@ -1,4 +1,4 @@
-// `kubenode history` and `kubenode release …`: which commits reached what, a commit's progress through the stages, and requests on a release.
+// `kubenode release …`: a commit's progress through the stages, and requests on a release.
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, withServer } from '../../fleet/connect.ts'
@@ -19,14 +19,6 @@ const withRequest = (command: Command): Command =>
     .option('--for <duration>', 'how long the request is kept', '4h')
 
 export function register(program: Command, io: Io): void {
-  withServer(program.command('history'))
-    .description('list the commits that reached the fleet, a cluster or a set: when, gates, who approved, how it ended')
-    .argument('[what]', 'cluster/NAME on the hub, or set/NAME in its cluster; the whole fleet when left out')
-    .addOption(outputOption(WHOLE_FORMS))
-    .action(async (what: string | undefined, options: FormOptions) =>
-      (await import('./show-history.ts')).showFleetHistory(what, options, io),
-    )
-
   const release = program.command('release').description('commits in the stages of the fleet')
   withWait(withServer(release.command('status')))
     .description('show stages, clusters, and what they wait for')

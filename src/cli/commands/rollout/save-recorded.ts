@@ -1,0 +1,63 @@
+// Exports, samples and imports of a recorded history.
+import { randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { shownLine } from '#lib/printable.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import type { HistoryReader, Range } from '#history/ask/reader.ts'
+import { rangeIn } from '#history/ask/when.ts'
+import { exported } from '#history/lines/export.ts'
+import { readLines, writeLines } from '#history/lines/file.ts'
+import { imported } from '#history/lines/import.ts'
+import type { HistoryLine } from '#history/lines/line.ts'
+import { redactedLines } from '#history/lines/redacted.ts'
+import { MAX_SAMPLE_BYTES, inSample, incidentNodes } from '#history/lines/sample.ts'
+import { withReaders } from '../../fleet/histories.ts'
+import type { HistoryCommandOptions } from './show-recorded.ts'
+
+const KEY_BYTES = 32
+const MB = 1_000_000
+
+export const exportRecorded = (file: string, options: HistoryCommandOptions, io: Io): Promise<void> =>
+  saved({ ...options, file }, io, (reader, range) => exported(reader, range))
+
+export const sampleRecorded = (file: string, options: HistoryCommandOptions, io: Io): Promise<void> =>
+  saved(
+    { ...options, file },
+    io,
+    (reader, range) => exported(reader, { ...range, isSample: true, isWanted: inSample(incidentNodes(reader, range)) }),
+    MAX_SAMPLE_BYTES,
+  )
+
+async function saved(
+  options: HistoryCommandOptions & { readonly file: string },
+  io: Io,
+  linesOf: (reader: HistoryReader, range: Range) => Iterable<HistoryLine>,
+  maxBytes?: number,
+): Promise<void> {
+  const asked = rangeIn(options, Date.now())
+  const file = resolve(io.cwd, options.file)
+  const isWhole = await withReaders(options, io, (readers) => {
+    const chosen = readers.filter((r) => options.cluster === undefined || r.cluster === options.cluster)
+    const key = randomBytes(KEY_BYTES)
+    const lines = function* (): Generator<HistoryLine> {
+      for (const reader of chosen) {
+        const span = reader.span()
+        if (span === undefined) continue
+        const range = { from: Math.max(asked.from, span.begins), to: Math.min(asked.to, span.ends) }
+        const own = linesOf(reader, range)
+        yield* options.redact === true ? redactedLines(own, { key }) : own
+      }
+    }
+    return writeLines(lines(), file, maxBytes)
+  })
+  io.err(shownLine(`wrote ${options.file} (${(statSync(file).size / MB).toFixed(1)} MB)`))
+  if (!isWhole) io.err(shownLine('it is cut off at its largest size; use --since for a shorter time'))
+}
+
+export async function importRecorded(file: string, to: string, io: Io): Promise<void> {
+  const folder = resolve(io.cwd, to)
+  const done = await imported(readLines(resolve(io.cwd, file)), { folder, file, now: Date.now() })
+  for (const { cluster, rows } of done) io.out(shownLine(`${cluster}: ${rows} rows`))
+  io.err(shownLine(`ask with --history ${to}`))
+}

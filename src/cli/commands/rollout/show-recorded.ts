@@ -1,0 +1,105 @@
+// Shows what a recorder wrote down: lives, deeds, and what is recorded at all.
+import { KubeNodeError } from '#lib/errors.ts'
+import { printableLine, shownLine } from '#lib/printable.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { hasColors, paintOf, type Tone } from '#lib/terminal/paint.ts'
+import { deedText, momentText, timelineLines, type TimelineLine } from '#explain/past/timeline.ts'
+import { lifeOf } from '#history/ask/lives.ts'
+import type { HistoryReader } from '#history/ask/reader.ts'
+import { rangeIn } from '#history/ask/when.ts'
+import { type DeedLine, chainProblem } from '#history/deeds/chain.ts'
+import { historyErrors } from '#history/history-errors.ts'
+import { withReaders } from '../../fleet/histories.ts'
+import type { HistoryOptions, RangeOptions } from '../../fleet/history-options.ts'
+import { kindOf } from '../../fleet/name-word.ts'
+import { named } from '../../fleet/target.ts'
+import type { WholeForm } from '../../get/whole.ts'
+import { printed } from './print-recorded.ts'
+
+export interface HistoryCommandOptions extends HistoryOptions, RangeOptions {
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly cluster?: string
+  readonly redact?: boolean
+  readonly output?: WholeForm | 'lines'
+}
+
+/** Their commits are listed unless a time is asked for. */
+const WITH_COMMITS: ReadonlySet<string> = new Set(['Cluster', 'MachineComponentSet'])
+const MAX_LINES = 200
+const COLUMNS_IN_A_PIPE = 100
+
+/** Whether the recorder is asked, and not the Releases of the hub. */
+export function isRecorded(what: readonly string[], { since, until, history }: HistoryCommandOptions): boolean {
+  const [first] = what
+  if (first === undefined) return false
+  if (since !== undefined || until !== undefined || history !== undefined) return true
+  const word = what.length === 1 && !first.includes('/') ? undefined : first.split('/')[0]
+  const kind = word === undefined ? undefined : kindOf(word)
+  return kind !== undefined && !WITH_COMMITS.has(kind)
+}
+
+const TONES: Readonly<Record<TimelineLine['tone'], Tone | undefined>> = {
+  Bad: 'bad',
+  Good: 'good',
+  Dim: 'dim',
+  Strong: 'strong',
+  Plain: undefined,
+}
+
+export async function showLife(what: readonly string[], options: HistoryCommandOptions, io: Io): Promise<void> {
+  const { type, name } = named(what)
+  const range = rangeIn(options, Date.now())
+  await withReaders(options, io, async (readers) => {
+    const own = readers.filter(
+      (r) => (options.context === undefined || r.cluster === options.context) && r.subjects(type.kind, name).length > 0,
+    )
+    if (own.length === 0) throw notRecorded(readers, type.kind, what.join('/'), name)
+    const lives = own.map((reader) => lifeOf(reader, type.kind, name, range))
+    if (options.output !== undefined) {
+      await printed(io, options.output, lives)
+      return
+    }
+    const paint = paintOf(hasColors(io))
+    const columns = io.width?.() ?? COLUMNS_IN_A_PIPE
+    for (const life of lives)
+      for (const { text, tone } of timelineLines(life, { columns, most: MAX_LINES }))
+        io.out(`${paint(TONES[tone], printableLine(text))}\n`)
+  })
+}
+
+function notRecorded(readers: readonly HistoryReader[], kind: string, what: string, name: string): KubeNodeError {
+  const known = readers.flatMap((r) => r.subjects(kind).map((s) => s.name))
+  const near = known.filter((k) => k.startsWith(name.slice(0, 3))).slice(0, 3)
+  const some = near.length > 0 ? near : known.slice(0, 3)
+  return new KubeNodeError(
+    historyErrors.KN17005({ what, known: some.length === 0 ? 'nothing of that kind' : some.join(', ') }),
+  )
+}
+
+export async function showWho(of: string | undefined, options: HistoryCommandOptions, io: Io): Promise<void> {
+  const range = rangeIn(options, Date.now())
+  await withReaders(options, io, async (readers) => {
+    const chosen = readers.filter((r) => options.cluster === undefined || r.cluster === options.cluster)
+    const deeds = chosen.flatMap((r) => [...r.deeds(range)]).toSorted((a, b) => a.heard - b.heard)
+    const wanted = deeds.filter((d) => of === undefined || isOf(d, of))
+    // As they are stored, each with its digest.
+    if (options.output !== undefined) await printed(io, options.output, wanted)
+    else for (const deed of wanted) io.out(shownLine(`${momentText(deed.heard)}  ${deed.cluster}  ${deedText(deed)}`))
+    if (wanted.length === 0 && options.output === undefined) io.err('nothing recorded in that time\n')
+    for (const reader of chosen) reportChain(reader)
+  })
+}
+
+const isOf = ({ who, via, object, what }: DeedLine, of: string): boolean =>
+  who === of || via === of || object === of || object.endsWith(`/${of}`) || what?.includes(of) === true
+
+/** A log that was changed must not look like one that was not. */
+function reportChain(reader: HistoryReader): void {
+  // Of an export that was redacted there is no chain.
+  const lines = [...reader.deeds()].filter((d) => d.digest !== '')
+  const problem = chainProblem(lines)
+  if (problem === undefined) return
+  const what = problem.problem === 'Changed' ? 'is not as it was written' : 'does not follow the one before'
+  throw new KubeNodeError(historyErrors.KN17009({ cluster: reader.cluster, n: problem.n, what }))
+}

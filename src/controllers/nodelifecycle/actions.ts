@@ -1,0 +1,13 @@
+// The actions of the node lifecycle controller.
+import type { Condition } from '#api/schema/object.ts'
+import type { Node } from '#nodes/objects.ts'
+
+export type LifecycleCondition = Omit<Condition, 'observedGeneration'>
+
+export interface WriteConditions {
+  readonly kind: 'WriteConditions'
+  readonly reason: string
+  readonly node: Node
+  /** Only those that change. */
+  readonly conditions: readonly LifecycleCondition[]
+}

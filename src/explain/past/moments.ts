@@ -1,0 +1,208 @@
+// What was recorded, as moments for people: one line each, in the words of the objects. Pure.
+import { isOfLifecycle } from '#api/node-conditions.ts'
+import { isObject } from '#lib/json.ts'
+import { EXISTS } from '#history/facts/facts.ts'
+import type { Transition } from '#history/ask/reader.ts'
+
+export interface Moment {
+  readonly heard: number
+  readonly said: number | undefined
+  /** `node/n-17`. */
+  readonly object: string
+  readonly text: string
+  /** `Bad`: something stopped working or failed. `Good`: it works again, or is done. */
+  readonly tone: 'Bad' | 'Good' | 'Plain'
+}
+
+/** Facts that change with others, and would only repeat them. */
+const SILENT =
+  /^(metadata\/|status\/(observedGeneration|conditions|components|stages|clusters|slices|steps|counts|coverage|consistency|versions|matching|nodeInfo|capacity|allocatable|verdicts|gates|granted|decidedAt|startedAt|finishedAt|phaseSince|verifyUntil|addons|machines|commit|message|waitingFor|healthySince|reachableSince|bootID|agent|platform|nodeRef|revisions|evidence|permitRef|nextJob|served|uid|endpoint|kubeconfigSecret|activeRevision|inServiceSince|approvals|approvedBy|refusedAlternates|endedAt|startAt|plannedFor|lead|drainStartedAt|provisioning|notices|fetchedAt|tracks|verified|signer|author|subject|rendered|renderedBefore)$|spec\/(renewTime|results|targets|components|jobs|alternates|requester|reason|leaseSeconds|commit|recovery|operations|taints)$)/
+/** Conditions of which True is good. */
+const GOOD_WHEN_TRUE: ReadonlySet<string> = new Set([
+  'Ready',
+  'AgentReachable',
+  'NodeReady',
+  'Joined',
+  'ComponentsConsistent',
+  'InfrastructureReady',
+  'PermitGranted',
+  'RuleActive',
+  'RolledOut',
+  'FaultCleared',
+  'Applied',
+  'Fetched',
+  'Rendered',
+  'SourceVerified',
+  'Progressing',
+])
+/** Conditions that tell of work, not of trouble. */
+const NEUTRAL: ReadonlySet<string> = new Set(['Reconciling', 'Cordoned', 'Drained', 'Paused'])
+const isNeutral = (type: string): boolean => NEUTRAL.has(type) || isOfLifecycle(type)
+const BAD_PHASES: ReadonlySet<string> = new Set([
+  'Failed',
+  'Lost',
+  'Denied',
+  'Expired',
+  'Revoked',
+  'Degraded',
+  'RolledBack',
+])
+const GOOD_PHASES: ReadonlySet<string> = new Set([
+  'Ready',
+  'Healthy',
+  'Complete',
+  'Done',
+  'Granted',
+  'Released',
+  'Succeeded',
+  'Passed',
+])
+
+const labelOf = ({ subject }: Transition): string =>
+  `${subject.kind.toLowerCase()}/${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`
+
+/** Undefined: not worth a line. `before`: the value that the fact had. */
+export function momentOf(row: Transition, before: string | undefined): Moment | undefined {
+  const line = told(row, before)
+  if (line === undefined) return undefined
+  return { heard: row.heard, said: row.said, object: labelOf(row), ...line }
+}
+
+type Told = Pick<Moment, 'text' | 'tone'>
+
+function told({ topic, value, subject }: Transition, before: string | undefined): Told | undefined {
+  if (topic === EXISTS) return existence(value, before)
+  const [section, key, item] = topic.split('/')
+  const path = `${section}/${key}`
+  if (path === 'status/conditions' && item !== undefined) return ofCondition(item, value, before)
+  if (path === 'status/components' && item !== undefined) return ofComponent(item, value, before)
+  if (path === 'spec/components' && item !== undefined) return ofOrder(item, value, before)
+  if ((path === 'status/stages' || path === 'status/clusters') && item !== undefined)
+    return ofPart(key === 'stages' ? 'stage' : 'cluster', value, before)
+  if (path === 'status/slices' && item !== undefined) return ofSlice(value, before)
+  if (path === 'status/steps' && item !== undefined) return ofStep(value, before)
+  if (topic === 'spec')
+    return before === undefined || value === undefined ? undefined : neutral(`new revision (generation changed)`)
+  if (topic === 'spec/unschedulable') return neutral(value === 'true' ? 'cordoned' : 'uncordoned')
+  if (topic === 'metadata/deletionTimestamp') return neutral('is being deleted')
+  if (topic === 'status/phase') return ofPhase(value, before)
+  if (topic === 'status/outcome' && value !== undefined)
+    return { text: `outcome ${shown(value)}`, tone: value === '"Succeeded"' ? 'Good' : 'Bad' }
+  if (subject.kind === 'Node' && topic === 'status/nodeInfo') return undefined
+  if (SILENT.test(topic) || topic.startsWith('metadata/')) return undefined
+  if (value === undefined) return neutral(`${key ?? topic} removed`)
+  return neutral(`${key ?? topic}: ${shown(value)}`)
+}
+
+const neutral = (text: string): Told => ({ text, tone: 'Plain' })
+
+function existence(value: string | undefined, before: string | undefined): Told | undefined {
+  if (value === undefined) return neutral('deleted')
+  return before === undefined ? neutral('created') : undefined
+}
+
+const parsed = (json: string | undefined): Readonly<Record<string, unknown>> => {
+  const value: unknown = json === undefined ? undefined : JSON.parse(json)
+  return isObject(value) ? value : {}
+}
+const text = (value: unknown): string =>
+  typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+const MAX_TEXT = 160
+const shown = (json: string): string => {
+  const value: unknown = JSON.parse(json)
+  const whole = typeof value === 'string' ? value : json
+  return whole.length > MAX_TEXT ? `${whole.slice(0, MAX_TEXT - 1)}…` : whole
+}
+
+function ofCondition(type: string, value: string | undefined, before: string | undefined): Told | undefined {
+  if (value === undefined) return neutral(`${type} is no longer reported`)
+  const [now, old] = [parsed(value), parsed(before)]
+  if (now['status'] === old['status'] && now['reason'] === old['reason']) return undefined
+  const status = text(now['status'])
+  const isGood = GOOD_WHEN_TRUE.has(type) ? status === 'True' : status === 'False'
+  const isTrouble = !isNeutral(type) && !isGood
+  // What is not wrong from the beginning is no news.
+  if (before === undefined && isGood && !GOOD_WHEN_TRUE.has(type)) return undefined
+  const why = [text(now['reason']), text(now['message'])].filter((t) => t !== '').join(': ')
+  return {
+    text: `${type} ${status}${why === '' ? '' : ` (${why})`}`,
+    tone: isNeutral(type) ? 'Plain' : isTrouble ? 'Bad' : 'Good',
+  }
+}
+
+function ofComponent(name: string, value: string | undefined, before: string | undefined): Told | undefined {
+  if (value === undefined) return neutral(`${name} is gone`)
+  const [now, old] = [parsed(value), parsed(before)]
+  if (now['state'] === old['state'] && now['version'] === old['version']) return undefined
+  const state = text(now['state'])
+  const message = text(now['message'])
+  return {
+    text: `${name} ${text(now['version'])} ${state}${message === '' ? '' : `: ${message}`}`.replace('  ', ' '),
+    tone: toneOf(state),
+  }
+}
+
+function ofOrder(name: string, value: string | undefined, before: string | undefined): Told | undefined {
+  const [now, old] = [parsed(value), parsed(before)]
+  if (now['version'] === old['version']) return undefined
+  return value === undefined
+    ? neutral(`${name} is no longer wanted`)
+    : neutral(
+        `wants ${name} ${text(now['version'])}${old['version'] === undefined ? '' : ` (was ${text(old['version'])})`}`,
+      )
+}
+
+function ofPart(what: string, value: string | undefined, before: string | undefined): Told | undefined {
+  if (value === undefined) return undefined
+  const [now, old] = [parsed(value), parsed(before)]
+  if (now['phase'] === old['phase']) return undefined
+  const message = text(now['message'])
+  return {
+    text: `${what} ${text(now['name'])} ${text(now['phase'])}${message === '' ? '' : `: ${message}`}`,
+    tone: toneOf(text(now['phase'])),
+  }
+}
+
+function ofSlice(value: string | undefined, before: string | undefined): Told | undefined {
+  if (value === undefined) return undefined
+  const [now, old] = [parsed(value), parsed(before)]
+  if (now['phase'] === old['phase']) return undefined
+  const machines = Array.isArray(now['machines']) ? now['machines'].length : 0
+  return {
+    text: `${text(now['component'])} ${text(now['version'])} step ${text(now['step'])} slice ${text(now['number'])} ${text(now['phase'])}${machines === 0 ? '' : ` (${machines} machine${machines === 1 ? '' : 's'})`}`,
+    tone: toneOf(text(now['phase'])),
+  }
+}
+
+function ofStep(value: string | undefined, before: string | undefined): Told | undefined {
+  if (value === undefined) return undefined
+  const [now, old] = [parsed(value), parsed(before)]
+  const outcome = text(now['outcome'])
+  if (outcome === text(old['outcome']) && now['startedAt'] === old['startedAt']) return undefined
+  return {
+    text: `step ${text(now['operation'])} ${outcome === '' ? 'started' : outcome}`,
+    tone: outcome === 'Failed' ? 'Bad' : outcome === 'Succeeded' ? 'Good' : 'Plain',
+  }
+}
+
+function ofPhase(value: string | undefined, before: string | undefined): Told | undefined {
+  if (value === undefined) return undefined
+  const phase = shown(value)
+  return { text: `phase ${before === undefined ? '' : `${shown(before)} → `}${phase}`, tone: toneOf(phase) }
+}
+
+const toneOf = (phase: string): Moment['tone'] =>
+  BAD_PHASES.has(phase) ? 'Bad' : GOOD_PHASES.has(phase) ? 'Good' : 'Plain'
+
+/** All lines of some rows, in order; rows of one object and topic tell what the fact was before. */
+export function momentsOf(rows: readonly Transition[], from = 0): readonly Moment[] {
+  const last = new Map<string, string | undefined>()
+  const out: Moment[] = []
+  for (const row of rows) {
+    const key = `${row.subject.id} ${row.topic}`
+    const moment = row.heard < from ? undefined : momentOf(row, last.get(key))
+    last.set(key, row.value)
+    if (moment !== undefined) out.push(moment)
+  }
+  return out
+}

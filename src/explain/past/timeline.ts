@@ -1,0 +1,145 @@
+// The life of an object as a picture of characters: a bar for each state, marks for what people and programs did, and below it what happened, line by line.
+// Pure. It means the same without colors.
+import { shortCommit } from '#api/protocol/commit-title.ts'
+import { formatDuration } from '#lib/duration.ts'
+import type { Lane, LaneState, Life } from '#history/ask/lives.ts'
+import { GAP_REASONS } from '#history/store/writer.ts'
+import { type Moment, momentsOf } from './moments.ts'
+
+export interface TimelineLine {
+  readonly text: string
+  readonly tone: 'Bad' | 'Good' | 'Dim' | 'Strong' | 'Plain'
+}
+
+interface Options {
+  readonly columns: number
+  /** Lines below the picture; the newest are kept. */
+  readonly most: number
+}
+
+const SIGNS: Readonly<Record<LaneState['state'], string>> = {
+  Good: '─',
+  Bad: '█',
+  Busy: '▒',
+  Unknown: '?',
+  Absent: ' ',
+}
+/** What a column shows if several states are in it. */
+const WORST: readonly LaneState['state'][] = ['Bad', 'Busy', 'Unknown', 'Good', 'Absent']
+const NOT_RECORDED = '·'
+const LEGEND = '─ good  ▒ working  █ bad  ? unknown  · not recorded  ▲ a change by a person or program'
+/** Names of lanes are cut at this. */
+const MAX_LABEL = 28
+/** Bars narrower than this tell nothing. */
+const MIN_BAR = 20
+const MAX_LANES = 12
+
+export function timelineLines(life: Life, { columns, most }: Options): readonly TimelineLine[] {
+  const { range, lanes } = life
+  const shown = lanes.slice(0, MAX_LANES)
+  const label = Math.min(MAX_LABEL, Math.max(8, ...shown.map((l) => l.name.length)))
+  const width = Math.max(MIN_BAR, columns - label - 3)
+  const step = Math.max(1, (range.to - range.from) / width)
+  const bar = (lane: Lane): string => {
+    let text = ''
+    for (let n = 0; n < width; n++) text += cellOf(lane, life, range.from + n * step, range.from + (n + 1) * step)
+    return text
+  }
+  const dropped = lanes.length - shown.length
+  return [
+    lineOf(
+      `${life.object} in ${life.cluster}, ${momentText(range.from)} to ${momentText(range.to)} (${formatDuration(range.to - range.from)})`,
+      'Strong',
+    ),
+    ...shown.map((lane): TimelineLine => {
+      const isBad = lane.states.some((s) => s.state === 'Bad')
+      return {
+        text: `${lane.name.slice(0, label).padEnd(label)}  ${bar(lane)}`.trimEnd(),
+        tone: isBad ? 'Bad' : 'Plain',
+      }
+    }),
+    ...(dropped > 0 ? [lineOf(`${dropped} more conditions are not drawn`, 'Dim')] : []),
+    ...(life.deeds.length > 0
+      ? [lineOf(`${'who did'.padEnd(label)}  ${marks(life, width, step)}`.trimEnd(), 'Plain')]
+      : []),
+    lineOf(`${''.padEnd(label)}  ${axis(life, width)}`, 'Dim'),
+    lineOf(LEGEND, 'Dim'),
+    lineOf('', 'Plain'),
+    ...happenings(life, most),
+  ]
+}
+
+const lineOf = (text: string, tone: TimelineLine['tone']): TimelineLine => ({ text, tone })
+
+function cellOf(lane: Lane, { gaps }: Life, from: number, to: number): string {
+  const within = lane.states.filter((s, n) => s.from < to && (lane.states[n + 1]?.from ?? Infinity) > from)
+  const states = new Set(within.map((s) => s.state))
+  // A state that ended in a gap is not known to have lasted.
+  const isGap = gaps.some((g) => g.starts <= from && (g.ends ?? Infinity) >= to)
+  if (isGap) return NOT_RECORDED
+  const worst = WORST.find((state) => states.has(state))
+  return worst === undefined ? ' ' : SIGNS[worst]
+}
+
+const marks = ({ deeds, range }: Life, width: number, step: number): string => {
+  const cells = new Set(deeds.map((d) => Math.min(width - 1, Math.floor((d.heard - range.from) / step))))
+  return Array.from({ length: width }, (_, n) => (cells.has(n) ? '▲' : ' ')).join('')
+}
+
+/** The first and the last moment, and one between them where there is room. */
+function axis({ range }: Life, width: number): string {
+  const [first, last] = [momentText(range.from), momentText(range.to)]
+  if (first.length + last.length + 2 > width) return first
+  const middle = momentText((range.from + range.to) / 2)
+  const at = Math.floor((width - middle.length) / 2)
+  const fits = at > first.length + 2 && at + middle.length + 2 < width - last.length
+  const line = fits ? `${first.padEnd(at)}${middle}` : first
+  return `${line.padEnd(width - last.length)}${last}`
+}
+
+export const momentText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+/** A source that differs by more told it earlier, or its clock is wrong. */
+const LATE_MS = 5_000
+
+interface Happening {
+  readonly at: number
+  readonly text: string
+  readonly tone: TimelineLine['tone']
+}
+
+function happenings(life: Life, most: number): readonly TimelineLine[] {
+  const { from } = life.range
+  const all: Happening[] = [
+    ...momentsOf(life.rows, from).map((m) => ofMoment(m, life.object)),
+    ...life.gaps.map((g): Happening => ({
+      at: Math.max(g.starts, from),
+      text: `not recorded${g.ends === undefined ? '' : ` for ${formatDuration(g.ends - g.starts)}`}: ${GAP_REASONS[g.why]}`,
+      tone: 'Dim',
+    })),
+    ...life.deeds.map((d): Happening => ({ at: d.heard, text: deedText(d), tone: 'Strong' })),
+  ].toSorted((a, b) => a.at - b.at)
+  const kept = all.slice(-most)
+  const cut = all.length - kept.length
+  return [
+    ...(cut > 0
+      ? [lineOf(`${cut} earlier lines are left out; shown from ${momentText(kept[0]?.at ?? from)}`, 'Dim')]
+      : []),
+    ...kept.map(({ at, text, tone }) => lineOf(`${momentText(at)}  ${text}`, tone)),
+    ...(all.length === 0 ? [lineOf('nothing happened in this time', 'Dim')] : []),
+  ]
+}
+
+function ofMoment({ heard, said, object, text, tone }: Moment, of: string): Happening {
+  const late = said !== undefined && heard - said > LATE_MS ? ` [since ${momentText(said)}]` : ''
+  return { at: heard, text: `${object === of ? '' : `${object}: `}${text}${late}`, tone }
+}
+
+export function deedText({ who, via, did, object, what, why, commit }: Life['deeds'][number]): string {
+  const by = via === undefined || via === who ? who : `${who} (${via})`
+  return [
+    `${by} ${did} ${object}`,
+    ...(what === undefined ? [] : [`: ${what}`]),
+    ...(why === undefined ? [] : [`; ${why}`]),
+    ...(commit === undefined ? [] : [` [${shortCommit(commit)}]`]),
+  ].join('')
+}

@@ -1,0 +1,184 @@
+// The life of one object: its own rows and those of what belongs to it, and the states that a bar shows. It decides what belongs to what.
+import { isOfLifecycle } from '#api/node-conditions.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { fieldsOf } from '#lib/fields.ts'
+import type { DeedLine } from '../deeds/chain.ts'
+import { historyErrors } from '../history-errors.ts'
+import type { Subject } from '../store/names.ts'
+import type { HistoryReader, Range, RecordedGap, Transition } from './reader.ts'
+
+export interface Life {
+  readonly cluster: string
+  /** `node/n-17`. */
+  readonly object: string
+  readonly range: Range
+  /** In the order in which they were heard; what was known before the range is included. */
+  readonly rows: readonly Transition[]
+  /** States over time, each one bar. */
+  readonly lanes: readonly Lane[]
+  readonly gaps: readonly RecordedGap[]
+  readonly deeds: readonly DeedLine[]
+}
+
+export interface Lane {
+  readonly name: string
+  /** Each state lasts until the next one; the last until the end of the range. */
+  readonly states: readonly LaneState[]
+}
+
+export interface LaneState {
+  readonly from: number
+  readonly state: 'Good' | 'Bad' | 'Busy' | 'Unknown' | 'Absent'
+  readonly text: string
+}
+
+/** More rows than a person reads; the newest are kept. */
+const MAX_RELATED = 200
+
+/** Throws if no object of this name was recorded. */
+export function lifeOf(reader: HistoryReader, kind: string, name: string, asked: Range): Life {
+  const own = reader.subjects(kind, name)
+  if (own.length === 0)
+    throw new KubeNodeError(historyErrors.KN17005({ what: `${kind.toLowerCase()}/${name}`, known: 'other objects' }))
+  const span = reader.span()
+  const range = { from: Math.max(asked.from, span?.begins ?? 0), to: Math.min(asked.to, span?.ends ?? asked.to) }
+  const related = relatedTo(reader, kind, name, own).slice(-MAX_RELATED)
+  const subjects = [...new Map([...own, ...related].map((s) => [s.id, s])).values()]
+  const rows = subjects
+    .flatMap((s) => reader.rowsOf(s, { from: 0, to: range.to }))
+    .toSorted((a, b) => a.heard - b.heard)
+  const names = new Set(subjects.map((s) => s.name))
+  return {
+    cluster: reader.cluster,
+    object: `${kind.toLowerCase()}/${name}`,
+    range,
+    rows,
+    lanes: lanesOf(rows, kind),
+    gaps: reader.gaps(range).filter((g) => isGapOf(g, subjects)),
+    deeds: [...reader.deeds(range)].filter(
+      (d) => names.has(d.object.slice(d.object.lastIndexOf('/') + 1)) || d.what?.includes(`/${name}`) === true,
+    ),
+  }
+}
+
+const isGapOf = ({ kind, subject }: RecordedGap, of: readonly Subject[]): boolean =>
+  subject === undefined ? kind === undefined || of.some((s) => s.kind === kind) : of.some((s) => s.id === subject.id)
+
+/** A node and its machine are one host; repairs, permits, holds and maintenance name it. */
+function relatedTo(reader: HistoryReader, kind: string, name: string, own: readonly Subject[]): readonly Subject[] {
+  switch (kind) {
+    case 'Node':
+    case 'Machine': {
+      const hosts = kind === 'Node' ? machinesOf(reader, name) : nodesOf(reader, own)
+      const names = [name, ...hosts.map((h) => h.name)]
+      const named = (of: string, field: string) =>
+        names.flatMap((n) => reader.subjectsWith(of, `"${field}":${JSON.stringify(n)}`))
+      return [
+        ...hosts,
+        ...named('RemedyOperationJob', 'name').filter((s) => isJobOf(reader, s, names)),
+        ...named('OperationalHold', 'name'),
+        ...names.flatMap((n) => reader.subjectsWith('MaintenanceEvent', JSON.stringify(n))),
+        ...named('OperationPermit', 'name'),
+      ]
+    }
+    case 'NodeRemedier':
+      return reader.subjectsWith('RemedyOperationJob', `"name":${JSON.stringify(name)}`)
+    case 'RemedyOperationJob':
+      return reader.subjects('OperationPermit', name)
+    default:
+      return reader.subjectsWith('OperationalHold', `"name":${JSON.stringify(name)}`)
+  }
+}
+
+const machinesOf = (reader: HistoryReader, node: string): readonly Subject[] => {
+  const named = reader.subjects('Machine', node)
+  return named.length > 0 ? named : reader.subjectsWith('Machine', `"name":${JSON.stringify(node)},"uid"`)
+}
+
+function nodesOf(reader: HistoryReader, machines: readonly Subject[]): readonly Subject[] {
+  const names = machines.flatMap((m) =>
+    reader
+      .rowsOf(m)
+      .flatMap(({ topic, value }) =>
+        topic === 'status/nodeRef' && value !== undefined ? [String(fieldsOf(JSON.parse(value))['name'])] : [],
+      ),
+  )
+  return [...new Set(names)].flatMap((n) => reader.subjects('Node', n))
+}
+
+const isJobOf = (reader: HistoryReader, job: Subject, names: readonly string[]): boolean =>
+  reader.rowsOf(job).some(({ topic, value }) => {
+    if (topic !== 'spec' || value === undefined) return false
+    const spec = fieldsOf(JSON.parse(value))
+    return names.includes(String(fieldsOf(spec['node'])['name'])) || names.includes(String(spec['machine']))
+  })
+
+const BAD: ReadonlySet<string> = new Set(['Failed', 'Lost', 'Deleting', 'RolledBack', 'Degraded', 'Unreachable'])
+const GOOD: ReadonlySet<string> = new Set([
+  'Ready',
+  'Healthy',
+  'Complete',
+  'Done',
+  'UpToDate',
+  'Granted',
+  'Active',
+  'Succeeded',
+  'Unchanged',
+])
+
+/** One lane for being Ready, one for the phase, and one for each problem that there ever was. */
+function lanesOf(rows: readonly Transition[], kind: string): readonly Lane[] {
+  const lanes = new Map<string, LaneState[]>()
+  const put = (name: string, state: LaneState): void => {
+    const states = lanes.get(name)
+    if (states === undefined) lanes.set(name, [state])
+    else if (states.at(-1)?.text !== state.text) states.push(state)
+  }
+  const hasNode = kind === 'Node' || kind === 'Machine'
+  for (const { subject, topic, value, heard } of rows) {
+    const isOwn = subject.kind === kind
+    if (hasNode && subject.kind === 'Node' && topic === 'exists')
+      put('Ready', {
+        from: heard,
+        state: value === undefined ? 'Absent' : 'Unknown',
+        text: value === undefined ? 'deleted' : 'created',
+      })
+    if (topic === 'status/conditions/Ready' && (hasNode ? subject.kind === 'Node' : isOwn))
+      put('Ready', conditionState(heard, value, true))
+    if (topic === 'status/phase' && (isOwn || subject.kind === 'Machine') && value !== undefined)
+      put(hasNode ? 'machine' : 'phase', phaseState(heard, value))
+    const problem = subject.kind === 'Node' ? /^status\/conditions\/(?!Ready$)(.+)$/.exec(topic)?.[1] : undefined
+    if (problem !== undefined && (lanes.has(problem) || value?.includes('"status":"True"') === true))
+      put(
+        problem,
+        isOfLifecycle(problem) ? working(conditionState(heard, value, false)) : conditionState(heard, value, false),
+      )
+    const part = !hasNode && isOwn ? /^status\/(stages|clusters)\/(.+)$/.exec(topic) : null
+    if (part !== null && value !== undefined)
+      put(
+        `${part[1] === 'stages' ? 'stage' : 'cluster'} ${part[2] ?? ''}`,
+        phaseState(heard, JSON.stringify(fieldsOf(JSON.parse(value))['phase'] ?? '')),
+      )
+    if (subject.kind === 'RemedyOperationJob' && hasNode && topic === 'status/phase' && value !== undefined)
+      put('repair', { from: heard, state: value === '"Done"' ? 'Absent' : 'Busy', text: String(JSON.parse(value)) })
+  }
+  return [...lanes].map(([name, states]) => ({ name, states }))
+}
+
+function conditionState(from: number, value: string | undefined, isGoodWhenTrue: boolean): LaneState {
+  const { status = 'Unknown', reason = '' } = value === undefined ? {} : fieldsOf(JSON.parse(value))
+  const isGood = (status === 'True') === isGoodWhenTrue
+  return {
+    from,
+    state: value === undefined ? 'Absent' : status === 'Unknown' ? 'Unknown' : isGood ? 'Good' : 'Bad',
+    text: `${String(status)} ${String(reason)}`.trim(),
+  }
+}
+
+/** The node is being worked on: no trouble. */
+const working = (state: LaneState): LaneState => (state.state === 'Bad' ? { ...state, state: 'Busy' } : state)
+
+function phaseState(from: number, value: string): LaneState {
+  const phase = String(JSON.parse(value))
+  return { from, state: BAD.has(phase) ? 'Bad' : GOOD.has(phase) ? 'Good' : 'Busy', text: phase }
+}

@@ -1,0 +1,89 @@
+// A cluster as it was known at one moment, behind the port of all reads: what explains the present explains the past with the same code. It reads only.
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
+import type { KubeClient, ListOptions, ListPage } from '#kube/client.ts'
+import { fieldsOf } from '#lib/fields.ts'
+import { matchesSelector, parseSelector } from '#kube/selector.ts'
+import { objectFrom } from '../facts/facts.ts'
+import { type Shape, shapeOfKind } from '../facts/shapes.ts'
+import type { HistoryReader } from './reader.ts'
+import type { Subject } from '../store/names.ts'
+
+/** The version of every object of the past: there is one for each moment. */
+const REVISION = '1'
+
+export function pastClient(reader: HistoryReader, at: number): KubeClient {
+  const list = (type: ResourceType, options: ListOptions = {}): readonly KubeObject[] => {
+    const shape = shapeOf(type)
+    if (shape === undefined) return []
+    const matches = matcher(options)
+    return [...reader.statesAt(type.kind, at)].flatMap(({ subject, facts }) => {
+      const object = objectFrom({ ...subject, namespace: namespaceOf(subject), facts }, shape)
+      return object !== undefined && matches(object) ? [withRevision(object)] : []
+    })
+  }
+  const get = (type: ResourceType, { name, namespace }: ObjectKey): KubeObject | undefined => {
+    const shape = shapeOf(type)
+    if (shape === undefined) return undefined
+    // The newest of this name that existed then.
+    for (const subject of reader.subjects(type.kind, name).toReversed()) {
+      if (type.namespaced && subject.namespace !== (namespace ?? '')) continue
+      const object = objectFrom(
+        { ...subject, namespace: namespaceOf(subject), facts: reader.stateOf(subject, at) },
+        shape,
+      )
+      if (object !== undefined) return withRevision(object)
+    }
+    return undefined
+  }
+  const never = (): never => {
+    throw new Error('the past cannot be changed')
+  }
+  return {
+    place: `the history of ${reader.cluster}`,
+    get: async <T extends KubeObject>(type: ResourceType<T>, key: ObjectKey) => get(type, key) as T | undefined,
+    list: async <T extends KubeObject>(type: ResourceType<T>, options?: ListOptions) =>
+      ({ items: list(type, options), resourceVersion: REVISION }) as unknown as ListPage<T>,
+    watch: never,
+    create: never,
+    update: never,
+    patch: never,
+    apply: never,
+    delete: never,
+    deleteCollection: never,
+    scale: never,
+    evict: never,
+    raw: never,
+  }
+}
+
+/** Kinds that are not recorded had no objects, as far as the history knows. */
+const shapeOf = ({ kind, group }: ResourceType): Shape | undefined => {
+  const shape = shapeOfKind(kind)
+  return shape?.type.group === group ? shape : undefined
+}
+
+const namespaceOf = ({ namespace }: Subject): string | undefined => (namespace === '' ? undefined : namespace)
+
+const withRevision = (object: KubeObject): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion: REVISION },
+})
+
+function matcher({ namespace, labelSelector, fieldSelector }: ListOptions): (object: KubeObject) => boolean {
+  const labels = labelSelector === undefined ? [] : parseSelector(labelSelector)
+  const fields = (fieldSelector ?? '').split(',').flatMap((part) => {
+    const [path, value] = part.split(/==?/)
+    return path === undefined || value === undefined ? [] : [{ path: path.split('.'), value }]
+  })
+  return (object) =>
+    (namespace === undefined || object.metadata.namespace === namespace) &&
+    matchesSelector(labels, object.metadata.labels ?? {}) &&
+    fields.every(({ path, value }) => textAt(object, path) === value)
+}
+
+function textAt(object: unknown, path: readonly string[]): string {
+  let at = object
+  for (const key of path) at = fieldsOf(at)[key]
+  return at === undefined ? '' : String(at)
+}

@@ -1,0 +1,229 @@
+// Reads a history: what was recorded about which object, when it was heard, and when nothing was recorded. It decides nothing.
+import type { DatabaseSync } from 'node:sqlite'
+import type { DeedLine } from '../deeds/chain.ts'
+import type { Fact } from '../facts/facts.ts'
+import { ROWS_PER_MS } from '../store/layout.ts'
+import { openForReading } from '../store/file.ts'
+import { type Subject, subjectFrom } from '../store/names.ts'
+import type { GapReason } from '../store/writer.ts'
+
+export interface Transition {
+  /** Milliseconds since 1970. */
+  readonly heard: number
+  /** Undefined if the source does not say. */
+  readonly said: number | undefined
+  readonly subject: Subject
+  readonly topic: string
+  /** Canonical JSON; undefined: the fact ended. */
+  readonly value: string | undefined
+}
+
+export interface RecordedGap {
+  readonly starts: number
+  /** Undefined: it lasts. */
+  readonly ends: number | undefined
+  readonly why: GapReason
+  readonly kind: string | undefined
+  readonly subject: Subject | undefined
+  readonly details: string | undefined
+}
+
+export interface Range {
+  /** Inclusive. */
+  readonly from: number
+  /** Exclusive. */
+  readonly to: number
+}
+
+export interface Span {
+  readonly begins: number
+  readonly ends: number
+  readonly rows: number
+}
+
+const ALL: Range = { from: 0, to: Number.MAX_SAFE_INTEGER / ROWS_PER_MS }
+/** Texts that a reader keeps, for scans. */
+const MAX_TEXTS = 100_000
+
+export class HistoryReader {
+  readonly cluster: string
+  readonly #db: DatabaseSync
+  readonly #topics = new Map<number, string>()
+  readonly #values = new Map<number, string>()
+  readonly #subjects = new Map<number, Subject>()
+
+  constructor(folder: string, cluster: string) {
+    this.cluster = cluster
+    this.#db = openForReading(folder, cluster)
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  /** From when to when it reaches; undefined while nothing was recorded. */
+  span(): Span | undefined {
+    const found = this.#db.prepare('SELECT min(id) AS first, max(id) AS last FROM row').get()
+    if (found === undefined || found['first'] === null) return undefined
+    const begins = this.#number('begins')
+    const alive = this.#number('alive')
+    const last = Math.floor(Number(found['last']) / ROWS_PER_MS)
+    return {
+      begins: begins ?? Math.floor(Number(found['first']) / ROWS_PER_MS),
+      ends: Math.max(alive ?? 0, last) + 1,
+      rows: Number(this.#db.prepare('SELECT count(*) AS n FROM row').get()?.['n']),
+    }
+  }
+
+  /** Objects of a kind; with a name, those that ever had it, the newest last. */
+  subjects(kind: string, name?: string): readonly Subject[] {
+    const query = name === undefined ? 'kind = ? ORDER BY name, id' : 'kind = ? AND name = ? ORDER BY id'
+    return this.#db
+      .prepare(`SELECT * FROM subject WHERE ${query}`)
+      .all(...(name === undefined ? [kind] : [kind, name]))
+      .map(subjectFrom)
+  }
+
+  /** What was recorded of an object, in the order in which it was heard. */
+  rowsOf(subject: Subject, { from, to }: Range = ALL): readonly Transition[] {
+    return this.#db
+      .prepare('SELECT id, subject, topic, value, age FROM row WHERE subject = ? AND id >= ? AND id < ? ORDER BY id')
+      .all(subject.id, from * ROWS_PER_MS, to * ROWS_PER_MS)
+      .map((row) => this.#transition(row))
+  }
+
+  /** All that happened, in the order in which it was heard. In constant memory. */
+  *rows({ from, to }: Range = ALL): Generator<Transition> {
+    const rows = this.#db.prepare('SELECT id, subject, topic, value, age FROM row WHERE id >= ? AND id < ? ORDER BY id')
+    for (const row of rows.iterate(from * ROWS_PER_MS, to * ROWS_PER_MS)) yield this.#transition(row)
+  }
+
+  /** What was known of an object at a moment: of each fact the last that was heard. */
+  stateOf(subject: Subject, at: number): readonly Fact[] {
+    const rows = this.#db.prepare('SELECT id, topic, value, age FROM row WHERE subject = ? AND id < ? ORDER BY id')
+    const last = new Map<number, Readonly<Record<string, unknown>>>()
+    for (const row of rows.iterate(subject.id, (at + 1) * ROWS_PER_MS)) last.set(Number(row['topic']), row)
+    return [...last.values()].flatMap((row) => this.#known(row))
+  }
+
+  /** What was known of all objects of a kind at a moment; those that did not exist are left out. */
+  *statesAt(kind: string, at: number): Generator<{ readonly subject: Subject; readonly facts: readonly Fact[] }> {
+    for (const subject of this.subjects(kind)) {
+      const facts = this.stateOf(subject, at)
+      if (facts.length > 0) yield { subject, facts }
+    }
+  }
+
+  /** The last row of each fact before a moment, for a replay that begins there; objects in the order of their numbers. */
+  *stateBefore(at: number): Generator<Transition> {
+    for (const { id } of this.#db.prepare('SELECT id FROM subject ORDER BY id').all()) {
+      const subject = this.#subject(Number(id))
+      for (const { topic, value, said } of this.stateOf(subject, at - 1))
+        yield { heard: at, said, subject, topic, value }
+    }
+  }
+
+  /** Times in which something was not recorded. */
+  gaps({ from, to }: Range = ALL): readonly RecordedGap[] {
+    return this.#db
+      .prepare('SELECT * FROM gap WHERE starts < ? AND (ends IS NULL OR ends > ?) ORDER BY starts, id')
+      .all(to, from)
+      .map((g) => ({
+        starts: Number(g['starts']),
+        ends: g['ends'] === null ? undefined : Number(g['ends']),
+        why: String(g['why']) as GapReason,
+        kind: g['kind'] === null ? undefined : String(g['kind']),
+        subject: g['subject'] === null ? undefined : this.#subject(Number(g['subject'])),
+        details: g['details'] === null ? undefined : String(g['details']),
+      }))
+  }
+
+  /** Who did what, in order. */
+  *deeds({ from, to }: Range = ALL): Generator<DeedLine> {
+    for (const row of this.#db
+      .prepare('SELECT line FROM deed WHERE heard >= ? AND heard < ? ORDER BY n')
+      .iterate(from, to))
+      yield JSON.parse(String(row['line'])) as DeedLine
+  }
+
+  /** Days that were dropped, and what is left of them. */
+  days(): readonly { readonly day: string; readonly sums: Readonly<Record<string, number>> }[] {
+    return this.#db
+      .prepare('SELECT day, sums FROM day ORDER BY day')
+      .all()
+      .map((r) => ({ day: String(r['day']), sums: JSON.parse(String(r['sums'])) as Readonly<Record<string, number>> }))
+  }
+
+  /** Objects for which a fact with this value was recorded, such as jobs of a node. */
+  subjectsWith(kind: string, text: string): readonly Subject[] {
+    return this.#db
+      .prepare(
+        `SELECT DISTINCT s.* FROM subject s JOIN row r ON r.subject = s.id JOIN value v ON v.id = r.value
+         WHERE s.kind = ? AND instr(v.json, ?) > 0 ORDER BY s.id`,
+      )
+      .all(kind, text)
+      .map(subjectFrom)
+  }
+
+  #number(name: string): number | undefined {
+    const value = this.#db.prepare('SELECT value FROM fact WHERE name = ?').get(name)?.['value']
+    return value === undefined ? undefined : Number(value)
+  }
+
+  #known(row: Readonly<Record<string, unknown>>): readonly Fact[] {
+    if (row['value'] === null) return []
+    return [{ topic: this.#topic(Number(row['topic'])), value: this.#value(Number(row['value'])), said: saidOf(row) }]
+  }
+
+  #transition(row: Readonly<Record<string, unknown>>): Transition {
+    return {
+      heard: Math.floor(Number(row['id']) / ROWS_PER_MS),
+      said: saidOf(row),
+      subject: this.#subject(Number(row['subject'])),
+      topic: this.#topic(Number(row['topic'])),
+      value: row['value'] === null ? undefined : this.#value(Number(row['value'])),
+    }
+  }
+
+  #topic(id: number): string {
+    return this.#text({ known: this.#topics, query: 'SELECT path AS text FROM topic WHERE id = ?', id })
+  }
+
+  #value(id: number): string {
+    return this.#text({ known: this.#values, query: 'SELECT json AS text FROM value WHERE id = ?', id })
+  }
+
+  #text({
+    known,
+    query,
+    id,
+  }: {
+    readonly known: Map<number, string>
+    readonly query: string
+    readonly id: number
+  }): string {
+    const before = known.get(id)
+    if (before !== undefined) return before
+    const text = String(this.#db.prepare(query).get(id)?.['text'] ?? 'null')
+    if (known.size >= MAX_TEXTS) known.clear()
+    known.set(id, text)
+    return text
+  }
+
+  #subject(id: number): Subject {
+    const known = this.#subjects.get(id)
+    if (known !== undefined) return known
+    const row = this.#db.prepare('SELECT * FROM subject WHERE id = ?').get(id)
+    const subject = row === undefined ? { id, kind: '', namespace: '', name: '', uid: '' } : subjectFrom(row)
+    if (this.#subjects.size >= MAX_TEXTS) this.#subjects.clear()
+    this.#subjects.set(id, subject)
+    return subject
+  }
+}
+
+/** As the source said it: on whole seconds. */
+function saidOf(row: Readonly<Record<string, unknown>>): number | undefined {
+  if (row['age'] === null) return undefined
+  const heard = Math.floor(Number(row['id']) / ROWS_PER_MS)
+  return Math.round((heard - Number(row['age']) * 1_000) / 1_000) * 1_000
+}

@@ -1,0 +1,45 @@
+// The chain of deeds: each line carries the digest of the one before, so that a line that was removed or changed shows. Pure.
+import { canonicalJson } from '#lib/json.ts'
+import { sha256Hex } from '#lib/sha256.ts'
+import type { Deed } from './deeds.ts'
+
+/** One line of the log, as exported: JSON, one line each. */
+export interface DeedLine extends Deed {
+  readonly n: number
+  readonly cluster: string
+  /** When the recorder observed it, in milliseconds since 1970. */
+  readonly heard: number
+  /** Digest of the line before; of the cluster's name for the first one. */
+  readonly prev: string
+  readonly digest: string
+}
+
+/** The digest before the first line. */
+export const beginningOf = (cluster: string): string => sha256Hex(`kubenode history of ${cluster}`)
+
+export function chained(deed: Deed, at: Pick<DeedLine, 'n' | 'cluster' | 'heard' | 'prev'>): DeedLine {
+  const line = { ...deed, ...at }
+  return { ...line, digest: sha256Hex(canonicalJson(line)) }
+}
+
+export interface ChainProblem {
+  readonly n: number
+  readonly problem: 'Changed' | 'Missing'
+}
+
+/** In order. The first line may be any: older ones may have been dropped, or exported before. */
+export function chainProblem(lines: Iterable<DeedLine>): ChainProblem | undefined {
+  let before: DeedLine | undefined
+  for (const line of lines) {
+    const { digest, ...content } = line
+    if (sha256Hex(canonicalJson(content)) !== digest) return { n: line.n, problem: 'Changed' }
+    if (
+      before === undefined
+        ? line.n === 1 && line.prev !== beginningOf(line.cluster)
+        : line.prev !== before.digest || line.n !== before.n + 1
+    )
+      return { n: line.n, problem: 'Missing' }
+    before = line
+  }
+  return undefined
+}

@@ -1,0 +1,255 @@
+// Who did what: the changes by people and programs that an audit asks for, read from an object before and after. Pure. A server does not tell which user
+// wrote a field, only the field manager; where KubeNode's own objects name a person (holds, approvals, maintenance, commits), that name is taken.
+import { ANNOTATIONS } from '#api/names.ts'
+import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
+import { defined } from '#lib/defined.ts'
+import { fieldsOf } from '#lib/fields.ts'
+
+export interface Deed {
+  /** A person, or the field manager of a program. `unknown`: the server does not say. */
+  readonly who: string
+  /** How it was written, where that is not the same as who: the field manager. */
+  readonly via?: string
+  readonly did:
+    | 'created'
+    | 'changed'
+    | 'deleted'
+    | 'ended'
+    | 'approved'
+    | 'planned'
+    | 'released'
+    | 'granted'
+    | 'denied'
+    | 'repaired'
+  /** `machinecomponentset/base`. */
+  readonly object: string
+  /** What, in a few words. */
+  readonly what?: string
+  readonly why?: string
+  readonly commit?: string
+  /** When the source says, in milliseconds since 1970. */
+  readonly said?: number
+}
+
+/** Their changes are decisions. Controllers make all others, which are in the facts. */
+const DECLARED: ReadonlySet<string> = new Set([
+  'Cluster',
+  'ComponentCanary',
+  'DefenderPolicy',
+  'FleetSource',
+  'MachineComponentSet',
+  'MachineSet',
+  'NodeRemedier',
+  'ReleasePipeline',
+])
+const UNKNOWN = 'unknown'
+const MAX_TEXT = 300
+
+type Read = (path: string) => string | undefined
+
+/** By path, such as `spec/author`; undefined unless it is a text. */
+const reader =
+  (object: KubeObject): Read =>
+  (path) => {
+    let at: unknown = object
+    for (const key of path.split('/')) at = fieldsOf(at)[key]
+    return typeof at === 'string' ? at.slice(0, MAX_TEXT) : undefined
+  }
+
+export function deedsOf(before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] {
+  const object = after ?? before
+  if (object === undefined) return []
+  const made = ofKind(object.kind, before, after)
+  if (made !== undefined) return made
+  if (DECLARED.has(object.kind)) return ofDeclared(before, after)
+  if (object.kind === 'Machine') return ofMachine(before, after)
+  if (object.kind === 'Node') return ofNode(before, after)
+  return []
+}
+
+/** Objects that are themselves the record of a decision. */
+function ofKind(
+  kind: string,
+  before: KubeObject | undefined,
+  after: KubeObject | undefined,
+): readonly Deed[] | undefined {
+  switch (kind) {
+    case 'OperationalHold':
+      return ofHold(before, after)
+    case 'Approval':
+      return before === undefined && after !== undefined ? [ofApproval(after)] : []
+    case 'MaintenanceEvent':
+      return ofMaintenance(before, after)
+    case 'Release':
+      return ofRelease(before, after)
+    case 'OperationPermit':
+      return ofPermit(before, after)
+    case 'RemedyOperationJob':
+      return ofJob(before, after)
+    default:
+      return undefined
+  }
+}
+
+const labelOf = (object: KubeObject): string => `${object.kind.toLowerCase()}/${namespacedName(object)}`
+
+/** The manager that wrote the spec last. */
+export function writerOf({ metadata }: KubeObject): ManagedFieldsEntry | undefined {
+  const own = (metadata.managedFields ?? []).filter((m) => (m.subresource ?? '') === '')
+  return own.toSorted((a, b) => (b.time ?? '').localeCompare(a.time ?? ''))[0]
+}
+
+function signed(
+  object: KubeObject,
+  person: string | undefined,
+): Pick<Deed, 'who' | 'via' | 'object' | 'said' | 'commit'> {
+  const writer = writerOf(object)
+  const said = Date.parse(writer?.time ?? object.metadata.creationTimestamp ?? '')
+  const commit = object.metadata.annotations?.[ANNOTATIONS.commit] ?? reader(object)('spec/commit')
+  return {
+    who: person ?? writer?.manager ?? UNKNOWN,
+    ...(person !== undefined && writer?.manager !== undefined && { via: writer.manager }),
+    object: labelOf(object),
+    ...(Number.isNaN(said) ? {} : { said }),
+    ...defined({ commit }),
+  }
+}
+
+const given = (key: 'what' | 'why', text: string | undefined): { readonly [K in 'what' | 'why']?: string } =>
+  text === undefined || text === '' ? {} : { [key]: text }
+
+function ofHold(before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] {
+  const object = after ?? before
+  if (object === undefined) return []
+  const read = reader(object)
+  const target = [read('spec/target/kind')?.toLowerCase(), read('spec/target/name') ?? '(by selector)'].join('/')
+  const what = `${read('spec/effect') ?? ''} ${target} until ${read('spec/until') ?? ''}`
+  const by = { ...given('what', what), ...given('why', read('spec/reason')) }
+  if (before === undefined) return [{ ...signed(object, read('spec/author')), did: 'created', ...by }]
+  // The server does not name the user that deletes it.
+  if (after === undefined) return [{ who: UNKNOWN, did: 'deleted', object: labelOf(object), ...by }]
+  return hasNewSpec(before, after) ? [{ ...signed(object, undefined), did: 'changed', ...by }] : []
+}
+
+function ofApproval(object: KubeObject): Deed {
+  const read = reader(object)
+  const of = [read('spec/of/kind')?.toLowerCase(), read('spec/of/name')].filter((t) => t !== undefined).join('/')
+  const what = `${of === '' ? 'digest' : of} ${(read('spec/digest') ?? '').slice(0, 12)}`
+  return {
+    ...signed(object, read('spec/by')),
+    did: 'approved',
+    ...given('what', what),
+    ...given('why', read('spec/reason')),
+  }
+}
+
+function ofMaintenance(before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] {
+  if (after === undefined) return []
+  const read = reader(after)
+  const what = `${read('spec/kind') ?? ''} of machine/${read('spec/machine') ?? ''}`
+  const by = { ...given('what', what), ...given('why', read('spec/description')) }
+  if (before === undefined)
+    return [{ ...signed(after, read('spec/plannedBy') ?? read('spec/source')), did: 'planned', ...by }]
+  const ended = read('spec/endedBy')
+  return ended !== undefined && reader(before)('spec/endedBy') !== ended
+    ? [{ ...signed(after, ended), did: 'ended', ...by }]
+    : []
+}
+
+function ofRelease(before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] {
+  if (after === undefined || before !== undefined) return []
+  const read = reader(after)
+  const what = `track ${read('spec/track') ?? ''}: ${read('spec/subject') ?? read('spec/commit') ?? ''}`
+  return [
+    {
+      ...signed(after, read('spec/author')),
+      did: 'released',
+      ...given('what', what),
+      ...given('why', read('spec/revertOf') && `reverts ${read('spec/revertOf')}`),
+    },
+  ]
+}
+
+function ofPermit(before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] {
+  if (after === undefined) return []
+  const phase = reader(after)('status/phase')
+  if (phase === (before && reader(before)('status/phase')) || (phase !== 'Granted' && phase !== 'Denied')) return []
+  const { operations, targets, requester } = fieldsOf(after['spec'])
+  const names = (Array.isArray(targets) ? targets : []).map((t) => String(fieldsOf(t)['name']))
+  const approved = fieldsOf(after['status'])['approvedBy']
+  const what = `${String(operations)} on ${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`
+  const said = Date.parse(reader(after)('status/decidedAt') ?? '')
+  return [
+    {
+      who: 'kubenode-defender',
+      did: phase === 'Granted' ? 'granted' : 'denied',
+      object: labelOf(after),
+      what: `${what} for ${String(fieldsOf(requester)['kind'] ?? '').toLowerCase()}/${String(fieldsOf(requester)['name'] ?? '')}`.slice(
+        0,
+        MAX_TEXT,
+      ),
+      ...given(
+        'why',
+        Array.isArray(approved) && approved.length > 0
+          ? `approved by ${approved.join(', ')}`
+          : reader(after)('spec/reason'),
+      ),
+      ...(Number.isNaN(said) ? {} : { said }),
+      ...commitOf(after),
+    },
+  ]
+}
+
+function ofJob(before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] {
+  if (after === undefined) return []
+  const read = reader(after)
+  const isDone = read('status/phase') === 'Done' && (before === undefined || reader(before)('status/phase') !== 'Done')
+  if (!isDone) return []
+  const operations = fieldsOf(after['spec'])['operations']
+  const names = (Array.isArray(operations) ? operations : []).flatMap((o) => Object.keys(fieldsOf(o)))
+  const said = Date.parse(read('status/finishedAt') ?? '')
+  return [
+    {
+      who: `rule ${read('spec/remedierRef/name') ?? ''}`,
+      did: 'repaired',
+      object: `node/${read('spec/node/name') ?? ''}`,
+      what: `${names.join(', ')}: ${read('status/outcome') ?? 'no outcome'}`,
+      ...given('why', read('status/message')),
+      ...(Number.isNaN(said) ? {} : { said }),
+      ...commitOf(after),
+    },
+  ]
+}
+
+const commitOf = (object: KubeObject): { readonly commit?: string } => {
+  const commit = reader(object)('spec/commit') ?? object.metadata.annotations?.[ANNOTATIONS.commit]
+  return commit === undefined ? {} : { commit }
+}
+
+function ofDeclared(before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] {
+  if (after === undefined)
+    return before === undefined ? [] : [{ who: UNKNOWN, did: 'deleted', object: labelOf(before), ...commitOf(before) }]
+  if (before === undefined) return [{ ...signed(after, undefined), did: 'created' }]
+  return hasNewSpec(before, after) ? [{ ...signed(after, undefined), did: 'changed' }] : []
+}
+
+/** Programs of KubeNode write Machines all day. A change by anyone else is worth a line. */
+function ofMachine(before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] {
+  if (after === undefined)
+    return before === undefined ? [] : [{ who: UNKNOWN, did: 'deleted', object: labelOf(before) }]
+  const by = signed(after, undefined)
+  if (before === undefined) return [{ ...by, did: 'created' }]
+  const isOurs = by.who.startsWith('kubenode-') || by.who === UNKNOWN
+  return hasNewSpec(before, after) && !isOurs ? [{ ...by, did: 'changed' }] : []
+}
+
+function ofNode(before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] {
+  if (before === undefined || after === undefined) return []
+  const [was, is] = [before, after].map((o) => fieldsOf(o['spec'])['unschedulable'] === true)
+  if (was === is) return []
+  return [{ ...signed(after, undefined), did: 'changed', what: is === true ? 'cordoned' : 'uncordoned' }]
+}
+
+const hasNewSpec = (before: KubeObject, after: KubeObject): boolean =>
+  before.metadata.generation !== after.metadata.generation

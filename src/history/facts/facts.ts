@@ -1,0 +1,179 @@
+// An object as facts, and facts as an object. A fact is one part of an object that changes on its own: a condition, a label, a component, the spec of a rule.
+// Both ways are pure; what a shape omits is the only loss.
+import type { KubeObject } from '#api/schema/object.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
+import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
+import { type Json, canonicalJson, isObject, setOwn } from '#lib/json.ts'
+import { pointerTo } from '#policy/pointer.ts'
+import { redactedText } from './redact.ts'
+import type { Shape, SplitList } from './shapes.ts'
+
+/** A topic is a path in the object: `status/conditions/Ready`. */
+export interface Fact {
+  readonly topic: string
+  /** Canonical JSON. */
+  readonly value: string
+  /** When the source says that it changed, in milliseconds since 1970; undefined if it does not say. */
+  readonly said: number | undefined
+}
+
+/** The object exists. Said: when it was created. */
+export const EXISTS = 'exists'
+/** Labels and the like are maps that grow one key at a time. */
+const SPLIT_MAPS = new Set(['metadata/labels', 'metadata/annotations'])
+/** Of the metadata, what is neither a name nor bookkeeping of the server. */
+const METADATA = ['labels', 'annotations', 'generation', 'deletionTimestamp', 'ownerReferences', 'finalizers']
+/** Longer annotations are the property of other programs: configurations and caches. */
+const MAX_ANNOTATION = 512
+/** A larger part is recorded by its length only. */
+export const MAX_VALUE = 65_536
+
+const escaped = (token: string): string => pointerTo([token]).slice(1)
+const unescaped = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~')
+
+export function factsOf(object: KubeObject, shape: Shape): readonly Fact[] {
+  const out: Fact[] = []
+  const omit = new Set(shape.omit)
+  const add = (topic: string, value: unknown, said?: number): void => {
+    if (value === undefined || omit.has(topic)) return
+    const json = canonicalJson(redacted(value, topic, shape))
+    out.push({ topic, value: json.length > MAX_VALUE ? `{"omittedCharacters":${json.length}}` : json, said })
+  }
+  const { metadata } = object
+  const created = Date.parse(metadata.creationTimestamp ?? '')
+  add(EXISTS, true, Number.isNaN(created) ? undefined : created)
+  for (const key of METADATA) {
+    const path = `metadata/${key}`
+    const value = (metadata as Readonly<Record<string, unknown>>)[key]
+    if (SPLIT_MAPS.has(path))
+      for (const [name, text] of entriesOf(value)) if (isShort(text)) add(`${path}/${escaped(name)}`, text)
+    if (!SPLIT_MAPS.has(path)) add(path, value)
+  }
+  for (const [section, content] of Object.entries(object)) {
+    if (NAMES.has(section) || content === undefined) continue
+    if ((section === 'spec' && shape.isSpecWhole === true) || !isObject(content)) add(section, content)
+    else
+      for (const [key, value] of Object.entries(content))
+        addPart({ path: `${section}/${escaped(key)}`, value, shape, omit, add })
+  }
+  return out
+}
+
+const NAMES: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
+const entriesOf = (value: unknown): readonly [string, unknown][] => (isObject(value) ? Object.entries(value) : [])
+const isShort = (text: unknown): boolean => typeof text === 'string' && text.length <= MAX_ANNOTATION
+
+interface PartOf {
+  readonly path: string
+  readonly value: unknown
+  readonly shape: Shape
+  readonly omit: ReadonlySet<string>
+  readonly add: (topic: string, value: unknown, said?: number) => void
+}
+
+function addPart({ path, value, shape, omit, add }: PartOf): void {
+  const list = shape.lists[path]
+  if (omit.has(path)) return
+  if (list === undefined || !Array.isArray(value)) return add(path, withoutOmitted(path, value, omit))
+  const items = value.filter(isObject)
+  // The order and the members, so that an item that left is known to have left.
+  add(
+    path,
+    items.map((item) => tokenOf(item, list)),
+  )
+  for (const item of items) {
+    const { rest, said } = withoutTime(item, list)
+    add(`${path}/${escaped(tokenOf(item, list))}`, rest, said)
+  }
+}
+
+/** One level below a path may be omitted too: `status/agent/publicKey`. */
+function withoutOmitted(path: string, value: unknown, omit: ReadonlySet<string>): unknown {
+  if (!isObject(value)) return value
+  const kept = Object.entries(value).filter(([key]) => !omit.has(`${path}/${escaped(key)}`))
+  return kept.length === Object.keys(value).length ? value : Object.fromEntries(kept)
+}
+
+const tokenOf = (item: Readonly<Record<string, unknown>>, { keys }: SplitList): string =>
+  keys.map((key) => String(item[key] ?? '')).join(',')
+
+/** The time in its own column, so that equal items are equal text. Only if it can be put back exactly. */
+function withoutTime(item: Readonly<Record<string, unknown>>, { time, omit = [] }: SplitList) {
+  const rest = Object.fromEntries(Object.entries(item).filter(([key]) => !omit.includes(key)))
+  const text = time === undefined ? undefined : rest[time]
+  const said = typeof text === 'string' ? Date.parse(text) : Number.NaN
+  if (time === undefined || Number.isNaN(said) || timestamp(said) !== text) return { rest, said: undefined }
+  delete rest[time]
+  return { rest, said }
+}
+
+/** Sentences for people, in which programs repeat what they saw. */
+const SENTENCES: ReadonlySet<string> = new Set([
+  'message',
+  'output',
+  'seen',
+  'text',
+  'description',
+  'evidence',
+  'problem',
+])
+
+function redacted(value: unknown, topic: string, { hasManyMessages }: Shape): unknown {
+  const walk = (v: unknown, key: string): unknown => {
+    if (typeof v === 'string')
+      return redactedText(v, { key, isTemplate: hasManyMessages === true && SENTENCES.has(key) })
+    if (Array.isArray(v)) return v.map((item) => walk(item, key))
+    if (!isObject(v)) return v
+    const out = {}
+    for (const [k, item] of Object.entries(v)) setOwn(out, k, walk(item, k))
+    return out
+  }
+  return walk(value, unescaped(topic.slice(topic.lastIndexOf('/') + 1)))
+}
+
+/** What is recorded about one object at one moment. */
+export interface Remembered {
+  readonly namespace?: string | undefined
+  readonly name: string
+  readonly uid: string
+  readonly facts: readonly Fact[]
+}
+
+/** The object as it was. Undefined if it did not exist. */
+export function objectFrom({ namespace, name, uid, facts }: Remembered, shape: Shape): KubeObject | undefined {
+  const byTopic = new Map(facts.map((fact) => [fact.topic, fact]))
+  const exists = byTopic.get(EXISTS)
+  if (exists === undefined || exists.value !== 'true') return undefined
+  const metadata: Record<string, unknown> = { name, uid, ...defined({ namespace }) }
+  if (exists.said !== undefined) metadata['creationTimestamp'] = timestamp(exists.said)
+  const object: Record<string, unknown> = { apiVersion: apiVersionOf(shape.type), kind: shape.type.kind, metadata }
+  for (const { topic, value } of facts) {
+    const tokens = topic.split('/').map(unescaped)
+    const [section = '', key = ''] = tokens
+    const path = tokens.slice(0, 2).map(escaped).join('/')
+    if (topic === EXISTS) continue
+    if (shape.lists[path] !== undefined) {
+      if (tokens.length === 2) setOwn(sectionOf(object, section), key, itemsOf(value, path, shape, byTopic))
+    } else if (tokens.length === 1) setOwn(object, section, JSON.parse(value))
+    else if (tokens.length === 2) setOwn(sectionOf(object, section), key, JSON.parse(value))
+    else setOwn(sectionOf(sectionOf(object, section), key), tokens[2] ?? '', JSON.parse(value))
+  }
+  return object as unknown as KubeObject
+}
+
+function sectionOf(object: Record<string, unknown>, name: string): Record<string, unknown> {
+  if (!Object.hasOwn(object, name)) setOwn(object, name, {})
+  return object[name] as Record<string, unknown>
+}
+
+function itemsOf(members: string, path: string, shape: Shape, byTopic: ReadonlyMap<string, Fact>): readonly Json[] {
+  const time = shape.lists[path]?.time
+  return (JSON.parse(members) as readonly string[]).flatMap((token): readonly Json[] => {
+    const fact = byTopic.get(`${path}/${escaped(token)}`)
+    if (fact === undefined) return []
+    const item = JSON.parse(fact.value) as Record<string, Json>
+    if (time !== undefined && fact.said !== undefined) item[time] = timestamp(fact.said)
+    return [item]
+  })
+}

@@ -1,0 +1,58 @@
+// What changed between two states of one object. Pure: the object before, the object after, and the rows between them.
+
+/** Facts of an object by number, sorted by topic: topic, value, time said, for each fact. Compact, because there are tens of thousands of objects. */
+export type Packed = Float64Array
+
+/** No source said when. */
+export const NOT_SAID = -1
+
+export interface Transition {
+  readonly topic: number
+  /** Undefined: the fact ended. */
+  readonly value: number | undefined
+  readonly said: number
+}
+
+export const NO_FACTS: Packed = new Float64Array(0)
+
+export interface NumberedFact {
+  readonly topic: number
+  readonly value: number
+  readonly said: number
+}
+
+export function packed(facts: readonly NumberedFact[]): Packed {
+  const out = new Float64Array(3 * facts.length)
+  facts
+    .toSorted((a, b) => a.topic - b.topic)
+    .forEach(({ topic, value, said }, n) => out.set([topic, value, said], 3 * n))
+  return out
+}
+
+export function unpacked(facts: Packed): readonly NumberedFact[] {
+  const out: NumberedFact[] = []
+  for (let n = 0; n < facts.length; n += 3)
+    out.push({ topic: facts[n] ?? 0, value: facts[n + 1] ?? 0, said: facts[n + 2] ?? 0 })
+  return out
+}
+
+/** In the order of topics. A fact whose source says another time changed too, even if its value is what it was: it went and came back unseen. */
+export function transitions(before: Packed, after: Packed): readonly Transition[] {
+  const out: Transition[] = []
+  let [b, a] = [0, 0]
+  while (b < before.length || a < after.length) {
+    const old = before[b] ?? Infinity
+    const now = after[a] ?? Infinity
+    if (old < now) {
+      out.push({ topic: old, value: undefined, said: NOT_SAID })
+      b += 3
+      continue
+    }
+    const value = after[a + 1] ?? 0
+    const said = after[a + 2] ?? NOT_SAID
+    if (now < old || before[b + 1] !== value || before[b + 2] !== said) out.push({ topic: now, value, said })
+    if (old === now) b += 3
+    a += 3
+  }
+  return out
+}

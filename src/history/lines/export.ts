@@ -1,0 +1,68 @@
+// A history as lines: what was known at the beginning, then everything that was heard until the end, with its gaps and deeds. Constant memory.
+import { defined } from '#lib/defined.ts'
+import type { HistoryReader, Range, Transition } from '../ask/reader.ts'
+import { EXPORT_FORMAT, type GapLine, type HistoryLine, type RowLine } from './line.ts'
+
+export interface ExportOptions extends Range {
+  /** Objects that are left out have no line; all if undefined. */
+  readonly isWanted?: (subject: Transition['subject']) => boolean
+  readonly isSample?: boolean
+}
+
+export function* exported(
+  reader: HistoryReader,
+  { from, to, isWanted = () => true, isSample = false }: ExportOptions,
+): Generator<HistoryLine> {
+  yield { line: 'head', format: EXPORT_FORMAT, cluster: reader.cluster, from, to, isRedacted: false, isSample }
+  const known = new Set<number>()
+  for (const row of reader.stateBefore(from)) yield* rowLines(row, known, isWanted)
+  const gaps = [...reader.gaps({ from, to })]
+  const deeds = reader.deeds({ from, to })
+  let deed = deeds.next()
+  // Merged by the time heard: a reader gets the lines in the order in which the recorder got the facts.
+  const before = function* (heard: number): Generator<HistoryLine> {
+    for (let gap = gaps[0]; gap !== undefined && gap.starts <= heard; gap = gaps[0]) {
+      gaps.shift()
+      if (gap.subject !== undefined && !known.has(gap.subject.id)) continue
+      yield gapLine(gap)
+    }
+    for (; deed.done !== true && deed.value.heard <= heard; deed = deeds.next())
+      yield { line: 'deed', deed: deed.value }
+  }
+  for (const row of reader.rows({ from, to })) {
+    yield* before(row.heard)
+    yield* rowLines(row, known, isWanted)
+  }
+  yield* before(Infinity)
+}
+
+function* rowLines(
+  row: Transition,
+  known: Set<number>,
+  isWanted: (subject: Transition['subject']) => boolean,
+): Generator<HistoryLine> {
+  const { subject, heard, said, topic, value } = row
+  if (!isWanted(subject)) return
+  if (!known.has(subject.id)) {
+    known.add(subject.id)
+    yield { line: 'subject', ...subject }
+  }
+  const line: RowLine = {
+    line: 'row',
+    heard,
+    ...defined({ said }),
+    subject: subject.id,
+    topic,
+    ...defined({ value }),
+  }
+  yield line
+}
+
+const gapLine = ({ starts, ends, why, kind, subject }: ReturnType<HistoryReader['gaps']>[number]): GapLine => ({
+  line: 'gap',
+  starts,
+  ...defined({ ends }),
+  why,
+  ...defined({ kind }),
+  ...(subject !== undefined && { subject: subject.id }),
+})

@@ -1,0 +1,121 @@
+// Lines become a history again, in a folder of their own: for questions about a fleet that is elsewhere, and for replays.
+import { existsSync } from 'node:fs'
+import { KubeNodeError } from '#lib/errors.ts'
+import { NOT_SAID } from '../facts/transition.ts'
+import { historyErrors } from '../history-errors.ts'
+import { historyFile, openForRecording } from '../store/file.ts'
+import { type Gap, HistoryWriter, type PendingRow } from '../store/writer.ts'
+import type { DeedLine } from '../deeds/chain.ts'
+import { type HistoryLine, parsedLine } from './line.ts'
+
+const MAX_BATCH = 4_000
+
+export interface Imported {
+  readonly cluster: string
+  readonly rows: number
+}
+
+export interface ImportOptions {
+  readonly folder: string
+  /** For messages. */
+  readonly file: string
+  readonly now: number
+}
+
+export async function imported(texts: AsyncIterable<string>, options: ImportOptions): Promise<readonly Imported[]> {
+  const done: Imported[] = []
+  let at: ClusterImport | undefined
+  let n = 0
+  try {
+    for await (const text of texts) {
+      n++
+      if (text === '') continue
+      const line = parsedLine(text)
+      if (line === undefined) throw wrong(options.file, n, 'it is no line of a history')
+      if (line.line === 'head') {
+        if (at !== undefined) done.push(at.end())
+        at = new ClusterImport(line.cluster, line.to, options)
+      } else if (at === undefined) throw wrong(options.file, n, 'the first line has no format')
+      else if (!at.take(line)) throw wrong(options.file, n, 'it names an object that no earlier line has')
+    }
+    if (at !== undefined) done.push(at.end())
+    return done
+  } catch (e) {
+    at?.end()
+    throw e
+  }
+}
+
+const wrong = (file: string, line: number, why: string): KubeNodeError =>
+  new KubeNodeError(historyErrors.KN17007({ file, line, why }))
+
+class ClusterImport {
+  readonly #cluster: string
+  readonly #to: number
+  readonly #writer: HistoryWriter
+  readonly #subjects = new Map<number, number>()
+  #rows: PendingRow[] = []
+  #gaps: Gap[] = []
+  #deeds: DeedLine[] = []
+  #count = 0
+  #isOpen = true
+
+  constructor(cluster: string, to: number, { folder, now }: ImportOptions) {
+    if (existsSync(historyFile(folder, cluster))) throw new KubeNodeError(historyErrors.KN17008({ folder, cluster }))
+    this.#cluster = cluster
+    this.#to = to
+    this.#writer = new HistoryWriter(openForRecording(folder, cluster, now).db)
+  }
+
+  /** False if it names an unknown object. */
+  take(line: Exclude<HistoryLine, { readonly line: 'head' }>): boolean {
+    const { names } = this.#writer
+    switch (line.line) {
+      case 'subject': {
+        const { id, kind, namespace, name, uid } = line
+        this.#subjects.set(id, names.subject({ kind, namespace, name, uid }))
+        return true
+      }
+      case 'row': {
+        const subject = this.#subjects.get(line.subject)
+        if (subject === undefined) return false
+        const value = line.value === undefined ? undefined : names.value(line.value)
+        this.#rows.push({
+          subject,
+          topic: names.topic(line.topic),
+          value,
+          said: line.said ?? NOT_SAID,
+          heard: line.heard,
+        })
+        break
+      }
+      case 'gap': {
+        const subject = line.subject === undefined ? undefined : this.#subjects.get(line.subject)
+        this.#gaps.push({ starts: line.starts, ends: line.ends, why: line.why, kind: line.kind, subject })
+        break
+      }
+      case 'deed':
+        this.#deeds.push(line.deed)
+        break
+    }
+    if (this.#rows.length >= MAX_BATCH) this.#flush()
+    return true
+  }
+
+  end(): Imported {
+    if (this.#isOpen) {
+      this.#isOpen = false
+      this.#flush()
+      this.#writer.close()
+    }
+    return { cluster: this.#cluster, rows: this.#count }
+  }
+
+  #flush(): void {
+    this.#writer.write({ rows: this.#rows, gaps: this.#gaps, deeds: this.#deeds, now: this.#to })
+    this.#count += this.#rows.length
+    this.#rows = []
+    this.#gaps = []
+    this.#deeds = []
+  }
+}

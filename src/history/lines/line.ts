@@ -1,0 +1,84 @@
+// The exported form of a history: JSON lines, in the order in which they were heard. The same for a file, a pipe, a sample in a repository and a replay.
+import { type Subject } from '../store/names.ts'
+import type { DeedLine } from '../deeds/chain.ts'
+import { GAP_REASONS, type GapReason } from '../store/writer.ts'
+import { isText } from '#lib/fields.ts'
+import { isObject } from '#lib/json.ts'
+
+export const EXPORT_FORMAT = 'kubenode-history/1'
+
+/** The first line of each cluster in an export. */
+export interface HeadLine {
+  readonly line: 'head'
+  readonly format: typeof EXPORT_FORMAT
+  readonly cluster: string
+  readonly from: number
+  readonly to: number
+  /** Names of machines, nodes and people are replaced. */
+  readonly isRedacted: boolean
+  /** Only incidents and some quiet nodes. */
+  readonly isSample: boolean
+}
+
+/** An object, before its first row. */
+export interface SubjectLine extends Subject {
+  readonly line: 'subject'
+}
+
+/** A fact changed. At the beginning: what was known before. */
+export interface RowLine {
+  readonly line: 'row'
+  readonly heard: number
+  readonly said?: number
+  readonly subject: number
+  readonly topic: string
+  /** JSON as text, as it is stored; absent: the fact ended. */
+  readonly value?: string
+}
+
+export interface GapLine {
+  readonly line: 'gap'
+  readonly starts: number
+  readonly ends?: number
+  readonly why: GapReason
+  readonly kind?: string
+  readonly subject?: number
+}
+
+export interface DeedOfLine {
+  readonly line: 'deed'
+  readonly deed: DeedLine
+}
+
+export type HistoryLine = HeadLine | SubjectLine | RowLine | GapLine | DeedOfLine
+
+/** Undefined if it is not such a line. */
+export function parsedLine(text: string): HistoryLine | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!isObject(value)) return undefined
+  const check = CHECKS[String(value['line'])]
+  return check?.(value) === true ? (value as unknown as HistoryLine) : undefined
+}
+
+type Check = (v: Readonly<Record<string, unknown>>) => boolean
+const isNumber = (v: unknown): boolean => typeof v === 'number' && Number.isFinite(v)
+const maybe = (v: unknown, is: (v: unknown) => boolean): boolean => v === undefined || is(v)
+
+const CHECKS: Readonly<Record<string, Check>> = {
+  head: (v) => v['format'] === EXPORT_FORMAT && isText(v['cluster']) && isNumber(v['from']) && isNumber(v['to']),
+  subject: (v) => isNumber(v['id']) && ['kind', 'namespace', 'name', 'uid'].every((key) => isText(v[key])),
+  row: (v) =>
+    isNumber(v['heard']) &&
+    isNumber(v['subject']) &&
+    isText(v['topic']) &&
+    maybe(v['said'], isNumber) &&
+    maybe(v['value'], isText),
+  gap: (v) => isNumber(v['starts']) && maybe(v['ends'], isNumber) && Object.hasOwn(GAP_REASONS, String(v['why'])),
+  deed: (v) =>
+    isObject(v['deed']) && isNumber(v['deed']['n']) && isNumber(v['deed']['heard']) && isText(v['deed']['who']),
+}

@@ -1,0 +1,130 @@
+// Tests that an export is the whole history, comes back as it was, has no names when it is redacted, and that a sample has every incident.
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
+import { HistoryReader } from '../ask/reader.ts'
+import { exported } from './export.ts'
+import { readLines, writeLines } from './file.ts'
+import { imported } from './import.ts'
+import type { HistoryLine } from './line.ts'
+import { redactedLines } from './redacted.ts'
+import { incidentNodes, inSample } from './sample.ts'
+
+const NODES = 300
+let w: HistoryWorld
+let folder: string
+const file = () => join(folder, 'history.jsonl.gz')
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'kubenode-lines-'))
+  w = new HistoryWorld()
+  for (let n = 0; n < NODES; n++) w.plantNode(`prod-node-${n}`)
+  const part = await w.recorder()
+  await w.clock.advance(60_000)
+  w.setReady('prod-node-7', 'False')
+  w.kube.plant(operationalHold, {
+    ...operationalHold.example,
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'OperationalHold',
+    spec: { ...operationalHold.example.spec, author: 'ada@example.org', reason: 'prod-node-7 is broken' },
+  })
+  await w.clock.advance(60_000)
+  w.setReady('prod-node-7', 'True')
+  await w.clock.advance(5_000)
+  await part.stop()
+  await (await w.recorder()).stop()
+})
+afterEach(async () => {
+  await w.end()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const lines = (more: object = {}): readonly HistoryLine[] =>
+  w.read((r) => [...exported(r, { from: r.span()?.begins ?? 0, to: (r.span()?.ends ?? 0) + 1, ...more })])
+
+const whole = (reader: HistoryReader) => ({
+  nodes: reader.subjects('Node').map((s) => [s.name, reader.rowsOf(s).map((t) => [t.heard, t.said, t.topic, t.value])]),
+  gaps: reader.gaps().map((g) => [g.starts, g.ends, g.why, g.kind]),
+  deeds: [...reader.deeds()],
+})
+
+test('an import of an export is the same history', async () => {
+  expect(await writeLines(lines(), file())).toBe(true)
+  const to = join(folder, 'copy')
+  const [done] = await imported(readLines(file()), { folder: to, file: file(), now: Date.now() })
+  expect(done?.cluster).toBe(CLUSTER)
+  const copy = new HistoryReader(to, CLUSTER)
+  try {
+    expect(whole(copy)).toEqual(w.read(whole))
+  } finally {
+    copy.close()
+  }
+})
+
+test('lines are in the order in which they were heard, and name an object before its rows', () => {
+  const all = lines()
+  const heard = all.flatMap((l) => (l.line === 'row' ? [l.heard] : l.line === 'deed' ? [l.deed.heard] : []))
+  expect(heard).toEqual(heard.toSorted((a, b) => a - b))
+  const known = new Set<number>()
+  for (const line of all) {
+    if (line.line === 'subject') known.add(line.id)
+    if (line.line === 'row') expect(known).toContain(line.subject)
+  }
+})
+
+test('an export of a later time begins with what was known before', () => {
+  const from = w.read((r) => r.span()?.begins ?? 0) + 30_000
+  const rows = lines({ from }).filter((l) => l.line === 'row')
+  expect(rows[0]?.heard).toBe(from)
+  expect(rows.filter((l) => l.topic === 'exists').length).toBeGreaterThanOrEqual(NODES)
+})
+
+test('a redacted export names no node and no person, and the same node always alike', async () => {
+  await writeLines(redactedLines(lines(), { key: new Uint8Array(32) }), file())
+  const text = gunzipSync(readFileSync(file())).toString()
+  for (const word of ['prod-node-', 'ada@example.org', CLUSTER]) expect(text).not.toContain(word)
+  const [again] = [...redactedLines(lines(), { key: new Uint8Array(32) })].filter((l) => l.line === 'subject')
+  expect(text).toContain(again?.line === 'subject' ? again.name : 'a name')
+})
+
+test('a sample has every incident and a few quiet nodes', () => {
+  const sample = w.read((r) => {
+    const range = { from: r.span()?.begins ?? 0, to: (r.span()?.ends ?? 0) + 1 }
+    const incidents = incidentNodes(r, range)
+    expect([...incidents]).toEqual(['prod-node-7'])
+    return [...exported(r, { ...range, isSample: true, isWanted: inSample(incidents) })]
+  })
+  const nodes = sample.flatMap((l) => (l.line === 'subject' && l.kind === 'Node' ? [l.name] : []))
+  expect(nodes).toContain('prod-node-7')
+  expect(nodes.length).toBeLessThan(NODES / 10)
+})
+
+test('a file is cut off at a whole line', async () => {
+  const plain = join(folder, 'history.jsonl')
+  const many = Array.from({ length: 20 }, () => lines()).flat()
+  expect(await writeLines(many, plain, 100_000)).toBe(false)
+  expect(statSync(plain).size).toBeLessThan(400_000)
+  for (const line of readFileSync(plain, 'utf8').trimEnd().split('\n')) expect(() => JSON.parse(line)).not.toThrow()
+})
+
+test.each([
+  ['no JSON', 'nonsense', 'line 1: it is no line'],
+  ['no head', '{"line":"deed","deed":{"n":1,"heard":1,"who":"a"}}', 'line 1: the first line has no format'],
+  ['another format', '{"line":"head","format":"x","cluster":"a","from":0,"to":1}', 'line 1: it is no line'],
+])('a file with %s is refused, and says where', async (_, text, message) => {
+  const bad = join(folder, 'bad.jsonl')
+  writeFileSync(bad, `${text}\n`)
+  await expect(imported(readLines(bad), { folder: join(folder, 'x'), file: bad, now: 0 })).rejects.toThrow(message)
+})
+
+test('two histories of one cluster are not mixed', async () => {
+  await writeLines(lines(), file())
+  const to = join(folder, 'copy')
+  await imported(readLines(file()), { folder: to, file: file(), now: 0 })
+  await expect(imported(readLines(file()), { folder: to, file: file(), now: 0 })).rejects.toMatchObject({
+    code: 'KN17008',
+  })
+})

@@ -1,0 +1,67 @@
+// What the recorder keeps of an object in memory: its facts as numbers, and what deeds are read from.
+import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from '#api/schema/object.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
+import { fieldsOf } from '#lib/fields.ts'
+import { factsOf } from '../facts/facts.ts'
+import type { Shape } from '../facts/shapes.ts'
+import { type Packed, NOT_SAID, packed } from '../facts/transition.ts'
+import type { Names } from '../store/names.ts'
+
+export interface Held extends KubeObject {
+  readonly packed: Packed
+  /** Of an object of which there are few: everything but its managed fields. */
+  readonly source: KubeObject
+}
+
+export const heldOf =
+  (shape: Shape, names: Pick<Names, 'topic' | 'value'>) =>
+  (object: KubeObject): Held => {
+    const facts = factsOf(object, shape).map(({ topic, value, said }) => ({
+      topic: names.topic(topic),
+      value: names.value(value),
+      said: said ?? NOT_SAID,
+    }))
+    const { name, namespace, uid, resourceVersion } = object.metadata
+    const metadata: ObjectMeta = defined({ name, namespace, uid, resourceVersion })
+    return {
+      apiVersion: object.apiVersion,
+      kind: shape.type.kind,
+      metadata,
+      packed: packed(facts),
+      source: shape.hasManyMessages === true ? skeletonOf(object) : withoutFields(object),
+    }
+  }
+
+/** Who wrote, without what: that is most of an object. */
+const withoutFields = (object: KubeObject): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, managedFields: writersOf(object) },
+})
+
+const writersOf = ({ metadata }: KubeObject): readonly ManagedFieldsEntry[] =>
+  (metadata.managedFields ?? []).map((entry) => {
+    const written = { ...entry }
+    delete written.fieldsV1
+    return written
+  })
+
+/** Of thousands of objects only what deeds are read from. */
+function skeletonOf(object: KubeObject): KubeObject {
+  const { name, namespace, uid, generation, creationTimestamp, annotations } = object.metadata
+  const commit = annotations?.[ANNOTATIONS.commit]
+  const unschedulable = fieldsOf(object['spec'])['unschedulable']
+  const [newest] = writersOf(object)
+    .filter((m) => (m.subresource ?? '') === '')
+    .toSorted((a, b) => (b.time ?? '').localeCompare(a.time ?? ''))
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: {
+      ...defined({ name, namespace, uid, generation, creationTimestamp }),
+      ...(commit !== undefined && { annotations: { [ANNOTATIONS.commit]: commit } }),
+      ...(newest !== undefined && { managedFields: [newest] }),
+    },
+    ...(unschedulable === true && { spec: { unschedulable } }),
+  }
+}

@@ -1,0 +1,135 @@
+// The recorder of one cluster as a part of its role: lock, file, watches, recorder; and a new file when the old one makes no sense any more.
+import { join } from 'node:path'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { type FileLock, takeFileLock } from '#lib/file-lock.ts'
+import type { Logger } from '#lib/log.ts'
+import { makePrivateFolder } from '#lib/private-folder.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { Part } from '#runtime/manager.ts'
+import type { RuntimeMetrics } from '#runtime/metrics.ts'
+import { historyErrors } from '../history-errors.ts'
+import { bytesOf, dropOldestDay } from '../store/drop-days.ts'
+import { asideOf, historyFile, openForRecording } from '../store/file.ts'
+import { HistoryWriter } from '../store/writer.ts'
+import type { HistoryBounds } from './bounds.ts'
+import { type HistoryMetrics, createHistoryMetrics } from './metrics.ts'
+import { MAX_BACK_MS, Recorder } from './recorder.ts'
+import { Watches } from './watches.ts'
+
+/** A recorder of the same folder that ends needs this long at most. */
+const LOCK_WAIT_MS = 5_000
+
+export interface HistoryPartOptions {
+  readonly folder: string
+  readonly cluster: string
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly metrics: Pick<RuntimeMetrics, 'registry'>
+  readonly bounds: HistoryBounds
+}
+
+interface Running {
+  readonly db: ReturnType<typeof openForRecording>['db']
+  readonly writer: HistoryWriter
+  readonly recorder: Recorder
+  readonly watches: Watches
+}
+
+export class HistoryPart implements Part {
+  readonly name = 'recorder'
+  readonly #o: HistoryPartOptions
+  readonly #metrics: HistoryMetrics
+  #lock: FileLock | undefined
+  #running: Running | undefined
+  #renewing: Promise<void> = Promise.resolve()
+
+  constructor(options: HistoryPartOptions) {
+    this.#o = options
+    this.#metrics = createHistoryMetrics(options.metrics)
+  }
+
+  start(): void {
+    const { folder, cluster } = this.#o
+    makePrivateFolder(folder)
+    this.#lock = takeFileLock(join(folder, `${cluster}.lock`), LOCK_WAIT_MS)
+    if (this.#lock === undefined) throw new KubeNodeError(historyErrors.KN17002({ folder }), { retry: 'later' })
+    this.#begin()
+  }
+
+  #begin(): void {
+    const { folder, cluster, client, clock, random, log, bounds } = this.#o
+    const now = clock.now()
+    const file = openForRecording(folder, cluster, now)
+    let { db } = file
+    let writer = new HistoryWriter(db)
+    let aliveAt = writer.alive()
+    if (file.setAside !== undefined)
+      log.error('the history was damaged: it is set aside, and a new one begins', file.setAside)
+    if (writer.lastHeard() > now + MAX_BACK_MS) {
+      writer.close()
+      const aside = asideOf(historyFile(folder, cluster), now)
+      log.error('the history is from the future of this clock: it is set aside, and a new one begins', { file: aside })
+      db = openForRecording(folder, cluster, now).db
+      writer = new HistoryWriter(db)
+      aliveAt = undefined
+    }
+    const recorder = new Recorder({
+      cluster,
+      writer,
+      clock,
+      log,
+      bounds,
+      metrics: this.#metrics,
+      onHour: () => this.#keepWithin(),
+      onTimeTravel: () => void (this.#renewing = this.#renewing.then(() => this.#beginAnew())),
+    })
+    if (file.setAside !== undefined)
+      recorder.gap({ starts: 0, ends: now, why: 'FileDamaged', details: file.setAside.why.slice(0, 200) })
+    const watches = new Watches({ client, clock, random, log, recorder, names: writer.names, aliveAt })
+    this.#running = { db, writer, recorder, watches }
+    this.#metrics.bytes(bytesOf(db))
+    recorder.start()
+    watches.start()
+  }
+
+  /** Once an hour: drop what is too old or too much. */
+  #keepWithin(): void {
+    const { log, clock, bounds } = this.#o
+    if (this.#running === undefined) return
+    const { db, writer } = this.#running
+    try {
+      const dropped = dropOldestDay(db, bounds, clock.now())
+      if (dropped !== undefined) {
+        writer.names.forgetValues()
+        log.info('the oldest day of the history is summed up and dropped', { ...dropped })
+      }
+      this.#metrics.bytes(bytesOf(db))
+    } catch (error) {
+      log.error('cannot drop the oldest days of the history', { error: messageOf(error) })
+    }
+  }
+
+  async #beginAnew(): Promise<void> {
+    await this.#end()
+    this.#begin()
+  }
+
+  async #end(): Promise<void> {
+    const running = this.#running
+    if (running === undefined) return
+    this.#running = undefined
+    await running.watches.stop()
+    running.recorder.stop()
+    running.writer.close()
+  }
+
+  async stop(): Promise<void> {
+    await this.#renewing
+    await this.#end()
+    this.#lock?.release()
+  }
+}

@@ -1,0 +1,142 @@
+// The watches of a recorder: one for each recorded kind, as every other program has them. What a watch missed becomes a gap of its kind.
+import { qualifiedPlural } from '#api/schema/resource.ts'
+import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { ApiError } from '#kube/errors.ts'
+import { type Informer, type InformerNotice, createInformer } from '#kube/informer.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
+import { SHAPES, type Shape } from '../facts/shapes.ts'
+import type { Names } from '../store/names.ts'
+import type { GapReason } from '../store/writer.ts'
+import { type Held, heldOf } from './held.ts'
+import type { Recorder } from './recorder.ts'
+
+export interface WatchesOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly recorder: Recorder
+  readonly names: Names
+  /** When the recorder before last wrote; undefined for a new history. */
+  readonly aliveAt: number | undefined
+  readonly bookmarkPeriodMs?: number
+}
+
+/** A watch that was resumed without a loss was deaf meanwhile. Shorter than that, rules would not have noticed either. */
+const LATE_MS = 60_000
+
+export class Watches {
+  readonly #kinds: readonly KindWatch[]
+  readonly #stop = new AbortController()
+  #running: Promise<unknown> = Promise.resolve()
+
+  constructor(options: WatchesOptions) {
+    this.#kinds = SHAPES.map((shape) => new KindWatch(shape, options))
+  }
+
+  start(): void {
+    this.#running = Promise.all(this.#kinds.map((kind) => kind.informer.run(this.#stop.signal)))
+  }
+
+  /** Kinds whose first list is not complete. */
+  missing(): readonly string[] {
+    return this.#kinds
+      .filter(({ isThere, informer }) => isThere && !informer.isSynced)
+      .map(({ shape }) => qualifiedPlural(shape.type))
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('the recorder ends'))
+    await this.#running
+  }
+}
+
+class KindWatch {
+  readonly shape: Shape
+  readonly informer: Informer<Held>
+  readonly #o: WatchesOptions
+  /** False while the server does not have the kind: a cluster without the kinds of a hub. */
+  isThere = true
+  #isListed = false
+  /** Since when nothing was heard. */
+  #deafSince: number | undefined
+  #wentBack = false
+
+  constructor(shape: Shape, options: WatchesOptions) {
+    this.shape = shape
+    this.#o = options
+    const { client, clock, random, names, recorder, bookmarkPeriodMs } = options
+    this.informer = createInformer<Held>({
+      client,
+      type: shape.type as ResourceType<Held>,
+      clock,
+      random,
+      transform: heldOf(shape, names),
+      notice: (notice) => this.#noticed(notice),
+      ...defined({ bookmarkPeriodMs }),
+    })
+    this.informer.addHandler((old, now) => recorder.changed(shape, old, now) ?? undefined, { coalesce: false })
+  }
+
+  #noticed(notice: InformerNotice): void {
+    const { log, clock, recorder } = this.#o
+    const kind = this.shape.type.kind
+    switch (notice.kind) {
+      case 'Failed':
+        this.isThere = !(notice.error instanceof ApiError && notice.error.status === 404)
+        if (this.isThere) log.debug('watch failed', { kind, error: notice.error })
+        this.#deaf()
+        return
+      case 'Silent':
+      case 'Gone':
+        this.#deaf()
+        return
+      case 'WentBack':
+        this.#deaf()
+        this.#wentBack = true
+        return
+      case 'Listed':
+        this.isThere = true
+        this.#afterList()
+        return
+      case 'Watching':
+        if (this.#deafSince !== undefined && recorder.now() - this.#deafSince >= LATE_MS)
+          this.#gap(this.#deafSince, 'WatchLate')
+        this.#deafSince = undefined
+        return
+      case 'HandlerFailed':
+        log.error('a change could not be recorded', { kind, error: notice.error })
+        recorder.gap({ starts: clock.now(), ends: clock.now() + 1, why: 'WatchLost', kind })
+        return
+      case 'WatchEnded':
+        // Servers end watches every few minutes; the next one resumes.
+        return
+    }
+  }
+
+  #deaf(): void {
+    if (!this.#isListed) return
+    this.#deafSince ??= this.#o.recorder.now() - this.informer.silentForMs()
+  }
+
+  #afterList(): void {
+    const { recorder, aliveAt } = this.#o
+    if (!this.#isListed) {
+      this.#isListed = true
+      recorder.listed(this.shape, new Set(this.informer.store.list().map((o) => o.metadata.uid ?? '')))
+      if (aliveAt !== undefined) this.#gap(aliveAt, 'RecorderAway')
+    } else if (this.#deafSince !== undefined)
+      this.#gap(this.#deafSince, this.#wentBack ? 'ServerWentBack' : 'WatchLost')
+    this.#deafSince = undefined
+    this.#wentBack = false
+  }
+
+  #gap(starts: number, why: GapReason): void {
+    const { recorder } = this.#o
+    recorder.gap({ starts, ends: Math.max(starts + 1, recorder.now()), why, kind: this.shape.type.kind })
+  }
+}

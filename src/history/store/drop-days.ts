@@ -1,0 +1,107 @@
+// Keeps a history within its bounds: the oldest days are summed up and dropped. Of each fact the last row before the new beginning stays, so that the state at
+// any later moment is still known.
+import type { DatabaseSync } from 'node:sqlite'
+import { timestamp } from '#lib/clock.ts'
+import { ROWS_PER_MS, pragma } from './layout.ts'
+
+const DAY_MS = 86_400_000
+const DAY_CHARS = 10
+/** The busiest topics of a day; the rest is one number. */
+const MAX_TOPICS_OF_DAY = 50
+/** Rows deleted in one transaction, and pages returned to the disk: the recorder waits meanwhile. */
+const MAX_DELETED = 5_000
+const MAX_PAGES_BACK = 2_000
+
+export interface DroppedDay {
+  readonly day: string
+  readonly rows: number
+}
+
+export interface KeptBounds {
+  readonly maxBytes: number
+  readonly days: number
+}
+
+/** In use: free pages do not count. */
+export const bytesOf = (db: DatabaseSync): number =>
+  (pragma(db, 'page_count') - pragma(db, 'freelist_count')) * pragma(db, 'page_size')
+
+const dayOf = (ms: number): string => timestamp(ms).slice(0, DAY_CHARS)
+
+/** Called each hour. At most one day a call, so that no call is long. Undefined if there is nothing to drop. */
+export function dropOldestDay(db: DatabaseSync, { maxBytes, days }: KeptBounds, now: number): DroppedDay | undefined {
+  const today = Math.floor(now / DAY_MS) * DAY_MS
+  const oldest = oldestDay(db)
+  const isTooMuch = bytesOf(db) > maxBytes
+  if (oldest === undefined || oldest >= today || (oldest >= today - days * DAY_MS && !isTooMuch)) return undefined
+  const rows = dropDay(db, oldest)
+  db.exec(`PRAGMA incremental_vacuum(${MAX_PAGES_BACK})`)
+  return { day: dayOf(oldest), rows }
+}
+
+/** The first day that is not dropped yet, in milliseconds since 1970. */
+function oldestDay(db: DatabaseSync): number | undefined {
+  const begins = db.prepare("SELECT value FROM fact WHERE name = 'begins'").get()?.['value']
+  const first = db.prepare('SELECT min(id) AS id FROM row WHERE id >= ?').get(Number(begins ?? 0) * ROWS_PER_MS)?.['id']
+  return first === null || first === undefined ? undefined : Math.floor(Number(first) / ROWS_PER_MS / DAY_MS) * DAY_MS
+}
+
+function dropDay(db: DatabaseSync, day: number): number {
+  const end = (day + DAY_MS) * ROWS_PER_MS
+  const gone: number[] = []
+  const last = new Map<number, { readonly id: number; readonly isGone: boolean }>()
+  const counts = new Map<string, number>()
+  const name = topicNames(db)
+  // Object by object, so that the memory is that of one object.
+  for (const { subject } of db.prepare('SELECT DISTINCT subject FROM row WHERE id < ?').all(end)) {
+    last.clear()
+    const rows = db.prepare('SELECT id, topic, value FROM row WHERE subject = ? AND id < ? ORDER BY id')
+    for (const row of rows.iterate(Number(subject), end)) {
+      const [id, topic] = [Number(row['id']), Number(row['topic'])]
+      if (id >= day * ROWS_PER_MS) counts.set(name(topic), (counts.get(name(topic)) ?? 0) + 1)
+      const before = last.get(topic)
+      if (before !== undefined) gone.push(before.id)
+      last.set(topic, { id, isGone: row['value'] === null })
+    }
+    for (const { id, isGone } of last.values()) if (isGone) gone.push(id)
+  }
+  for (let from = 0; from < gone.length; from += MAX_DELETED) deleteRows(db, gone.slice(from, from + MAX_DELETED))
+  const sums = JSON.stringify(summed(counts))
+  db.exec('BEGIN IMMEDIATE')
+  db.prepare('INSERT INTO day VALUES (?, ?) ON CONFLICT DO UPDATE SET sums = excluded.sums').run(dayOf(day), sums)
+  db.prepare("INSERT INTO fact VALUES ('begins', ?) ON CONFLICT DO UPDATE SET value = excluded.value").run(day + DAY_MS)
+  db.prepare('DELETE FROM gap WHERE ends < ?').run(day + DAY_MS)
+  db.prepare(UNUSED_VALUES).run(Math.floor(day / DAY_MS), end)
+  db.exec(UNUSED_SUBJECTS)
+  db.exec('COMMIT')
+  return gone.length
+}
+
+/** Rows before the new beginning are few: the last one of each fact. */
+const UNUSED_VALUES = `DELETE FROM value WHERE used <= ?
+  AND id NOT IN (SELECT value FROM row WHERE id < ? AND value IS NOT NULL) AND id NOT IN (SELECT value FROM open)`
+const UNUSED_SUBJECTS = `DELETE FROM subject WHERE NOT EXISTS (SELECT 1 FROM row WHERE row.subject = subject.id)
+  AND NOT EXISTS (SELECT 1 FROM open WHERE open.subject = subject.id)`
+
+function topicNames(db: DatabaseSync): (id: number) => string {
+  const names = new Map(
+    db
+      .prepare('SELECT id, path FROM topic')
+      .all()
+      .map((r) => [Number(r['id']), String(r['path'])]),
+  )
+  return (id) => names.get(id) ?? ''
+}
+
+function deleteRows(db: DatabaseSync, ids: readonly number[]): void {
+  const remove = db.prepare('DELETE FROM row WHERE id = ?')
+  db.exec('BEGIN IMMEDIATE')
+  for (const id of ids) remove.run(id)
+  db.exec('COMMIT')
+}
+
+function summed(counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
+  const sorted = [...counts].toSorted(([, a], [, b]) => b - a)
+  const other = sorted.slice(MAX_TOPICS_OF_DAY).reduce((sum, [, n]) => sum + n, 0)
+  return { ...Object.fromEntries(sorted.slice(0, MAX_TOPICS_OF_DAY)), ...(other > 0 && { other }) }
+}

@@ -1,0 +1,119 @@
+// Numbers for topics, values and subjects: each text is stored once, however often it occurs. New ones stay pending until the batch with them is durable.
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { sha256 } from '#lib/sha256.ts'
+
+/** Texts kept in memory; others are looked up in the file by their hash. */
+const MAX_KNOWN_VALUES = 60_000
+const HASH_BYTES = 16
+
+export interface Subject {
+  readonly id: number
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+}
+
+export class Names {
+  readonly #topics = new Map<string, number>()
+  readonly #values = new Map<string, number>()
+  readonly #subjects = new Map<string, Subject>()
+  readonly #newTopics: [number, string][] = []
+  readonly #newValues = new Map<string, number>()
+  readonly #newSubjects: Subject[] = []
+  readonly #findValue: StatementSync
+  readonly #db: DatabaseSync
+  #nextTopic: number
+  #nextValue: number
+  #nextSubject: number
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+    for (const { id, path } of db.prepare('SELECT id, path FROM topic').iterate())
+      this.#topics.set(String(path), Number(id))
+    for (const row of db.prepare('SELECT * FROM subject WHERE id IN (SELECT DISTINCT subject FROM open)').iterate()) {
+      const subject = subjectFrom(row)
+      this.#subjects.set(keyOf(subject), subject)
+    }
+    this.#findValue = db.prepare('SELECT id FROM value WHERE hash = ?')
+    const next = (table: string) =>
+      Number(db.prepare(`SELECT coalesce(max(id), 0) + 1 AS id FROM ${table}`).get()?.['id'])
+    this.#nextTopic = next('topic')
+    this.#nextValue = next('value')
+    this.#nextSubject = next('subject')
+  }
+
+  topic(path: string): number {
+    const known = this.#topics.get(path)
+    if (known !== undefined) return known
+    const id = this.#nextTopic++
+    this.#topics.set(path, id)
+    this.#newTopics.push([id, path])
+    return id
+  }
+
+  value(json: string): number {
+    const known = this.#values.get(json) ?? this.#newValues.get(json)
+    if (known !== undefined) return known
+    const found = this.#findValue.get(hashOf(json))?.['id']
+    const id = found === undefined ? this.#nextValue++ : Number(found)
+    if (found === undefined) this.#newValues.set(json, id)
+    else this.#remember(json, id)
+    return id
+  }
+
+  subject(of: Omit<Subject, 'id'>): number {
+    const key = keyOf(of)
+    const known = this.#subjects.get(key)
+    if (known !== undefined) return known.id
+    const found = this.#db.prepare('SELECT id FROM subject WHERE kind = ? AND uid = ?').get(of.kind, of.uid)?.['id']
+    const subject = { ...of, id: found === undefined ? this.#nextSubject++ : Number(found) }
+    this.#subjects.set(key, subject)
+    if (found === undefined) this.#newSubjects.push(subject)
+    return subject.id
+  }
+
+  /** Its object was deleted. */
+  forget(of: Pick<Subject, 'kind' | 'uid'>): void {
+    this.#subjects.delete(keyOf(of))
+  }
+
+  /** Inside the transaction of the batch that uses them. */
+  write(): void {
+    const topic = this.#db.prepare('INSERT INTO topic VALUES (?, ?)')
+    for (const [id, path] of this.#newTopics) topic.run(id, path)
+    const value = this.#db.prepare('INSERT INTO value VALUES (?, 0, ?, ?)')
+    for (const [json, id] of this.#newValues) value.run(id, hashOf(json), json)
+    const subject = this.#db.prepare('INSERT INTO subject VALUES (?, ?, ?, ?, ?)')
+    for (const { id, kind, namespace, name, uid } of this.#newSubjects) subject.run(id, kind, namespace, name, uid)
+  }
+
+  /** Once the transaction is durable. Until then they are written again with the next attempt. */
+  written(): void {
+    this.#newTopics.length = 0
+    this.#newSubjects.length = 0
+    for (const [json, id] of this.#newValues) this.#remember(json, id)
+    this.#newValues.clear()
+  }
+
+  /** Values that nothing used were deleted from the file. */
+  forgetValues(): void {
+    this.#values.clear()
+  }
+
+  #remember(json: string, id: number): void {
+    if (this.#values.size >= MAX_KNOWN_VALUES) this.#values.clear()
+    this.#values.set(json, id)
+  }
+}
+
+const keyOf = ({ kind, uid }: Pick<Subject, 'kind' | 'uid'>): string => `${kind}/${uid}`
+const hashOf = (json: string): Uint8Array => sha256(json).subarray(0, HASH_BYTES)
+
+export const subjectFrom = (row: Readonly<Record<string, unknown>>): Subject => ({
+  id: Number(row['id']),
+  kind: String(row['kind']),
+  namespace: String(row['namespace']),
+  name: String(row['name']),
+  uid: String(row['uid']),
+})

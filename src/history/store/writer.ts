@@ -1,0 +1,172 @@
+// Writes a history: batches of rows, gaps and deeds, each durable as a whole or not at all. It decides nothing.
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { type Packed, NOT_SAID, packed } from '../facts/transition.ts'
+import { type DeedLine, beginningOf } from '../deeds/chain.ts'
+import { ROWS_PER_MS } from './layout.ts'
+import { Names } from './names.ts'
+
+const DAY_MS = 86_400_000
+/** Bounds the memory of marks; a value that is marked twice costs one more write. */
+const MAX_USED = 50_000
+
+export interface PendingRow {
+  readonly subject: number
+  readonly topic: number
+  readonly value: number | undefined
+  /** Milliseconds since 1970, or NOT_SAID. */
+  readonly said: number
+  readonly heard: number
+}
+
+export interface Gap {
+  readonly starts: number
+  /** Undefined: it lasts. */
+  readonly ends: number | undefined
+  readonly why: GapReason
+  /** All kinds if undefined. */
+  readonly kind?: string | undefined
+  /** All objects if undefined. */
+  readonly subject?: number | undefined
+  readonly details?: string | undefined
+}
+
+export const GAP_REASONS = {
+  RecorderAway: 'no recorder ran',
+  WatchLost: 'the API server did not answer, or had forgotten what happened since',
+  WatchLate: 'the API server was silent: what happened was heard later',
+  ServerWentBack: 'the API server was restored from a backup',
+  QueueFull: 'more happened than could be written',
+  TooManyChanges: 'one object changed more often than is recorded',
+  ClockWentBack: 'the clock of the recorder went back',
+  ClockJumped: 'the clock of the recorder jumped ahead, or its machine was paused',
+  FileDamaged: 'the file before was damaged and was set aside',
+} as const
+export type GapReason = keyof typeof GAP_REASONS
+
+export interface Batch {
+  readonly rows: readonly PendingRow[]
+  readonly gaps: readonly Gap[]
+  readonly deeds: readonly DeedLine[]
+  /** When it is written; a later start knows since when nothing was recorded. */
+  readonly now: number
+}
+
+export class HistoryWriter {
+  readonly names: Names
+  readonly #db: DatabaseSync
+  readonly #row: StatementSync
+  readonly #open: StatementSync
+  readonly #close: StatementSync
+  readonly #gap: StatementSync
+  readonly #deed: StatementSync
+  readonly #alive: StatementSync
+  readonly #openOf: StatementSync
+  readonly #use: StatementSync
+  /** Values that are marked as used on this day. */
+  readonly #used = { day: 0, ids: new Set<number>() }
+  /** Id of the last row. */
+  #last: number
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+    this.names = new Names(db)
+    this.#row = db.prepare('INSERT INTO row VALUES (?, ?, ?, ?, ?)')
+    this.#open = db.prepare(
+      'INSERT INTO open VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, stamp = excluded.stamp',
+    )
+    this.#close = db.prepare('DELETE FROM open WHERE subject = ? AND topic = ?')
+    this.#gap = db.prepare('INSERT INTO gap (starts, ends, why, kind, subject, details) VALUES (?, ?, ?, ?, ?, ?)')
+    this.#deed = db.prepare('INSERT INTO deed VALUES (?, ?, ?)')
+    this.#alive = db.prepare("INSERT INTO fact VALUES ('alive', ?) ON CONFLICT DO UPDATE SET value = excluded.value")
+    this.#openOf = db.prepare('SELECT topic, value, stamp FROM open WHERE subject = ?')
+    this.#use = db.prepare('UPDATE value SET used = ? WHERE id = ? AND used < ?')
+    this.#last = Number(db.prepare('SELECT coalesce(max(id), 0) AS id FROM row').get()?.['id'])
+  }
+
+  /** When it was last written to; undefined for a new history. */
+  alive(): number | undefined {
+    const value = this.#db.prepare("SELECT value FROM fact WHERE name = 'alive'").get()?.['value']
+    return value === undefined ? undefined : Number(value)
+  }
+
+  /** When the last row was heard; 0 for a new history. */
+  lastHeard(): number {
+    return Math.floor(this.#last / ROWS_PER_MS)
+  }
+
+  /** What is recorded of a subject now. */
+  openOf(subject: number): Packed {
+    const facts = this.#openOf.all(subject).map((r) => ({
+      topic: Number(r['topic']),
+      value: Number(r['value']),
+      said: r['stamp'] === null ? NOT_SAID : Number(r['stamp']),
+    }))
+    return packed(facts)
+  }
+
+  /** Subjects of a kind that exist as far as is recorded. */
+  openSubjects(kind: string): readonly { readonly id: number; readonly uid: string }[] {
+    return this.#db
+      .prepare('SELECT id, uid FROM subject WHERE kind = ? AND id IN (SELECT DISTINCT subject FROM open)')
+      .all(kind)
+      .map((r) => ({ id: Number(r['id']), uid: String(r['uid']) }))
+  }
+
+  lastDeed(cluster: string): Pick<DeedLine, 'n' | 'digest'> {
+    const found = this.#db.prepare('SELECT line FROM deed ORDER BY n DESC LIMIT 1').get()?.['line']
+    return found === undefined ? { n: 0, digest: beginningOf(cluster) } : (JSON.parse(String(found)) as DeedLine)
+  }
+
+  textOf(table: 'topic' | 'value', id: number): string {
+    const column = table === 'topic' ? 'path' : 'json'
+    return String(this.#db.prepare(`SELECT ${column} AS text FROM ${table} WHERE id = ?`).get(id)?.['text'] ?? '')
+  }
+
+  /** Throws if nothing of it was written. */
+  write({ rows, gaps, deeds, now }: Batch): void {
+    let last = this.#last
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      this.names.write()
+      for (const { subject, topic, value, said, heard } of rows) {
+        last = Math.max(last + 1, heard * ROWS_PER_MS)
+        // Seconds, as sources say them. A source ahead of our clock gives a negative number.
+        const at = Math.floor(last / ROWS_PER_MS)
+        const before = said === NOT_SAID ? null : Math.round((at - said) / 1_000)
+        this.#row.run(last, subject, topic, value ?? null, before)
+        if (value === undefined) {
+          this.#close.run(subject, topic)
+          continue
+        }
+        this.#open.run(subject, topic, value, said === NOT_SAID ? null : said)
+        this.#markUsed(value, Math.floor(at / DAY_MS))
+      }
+      for (const g of gaps)
+        this.#gap.run(g.starts, g.ends ?? null, g.why, g.kind ?? null, g.subject ?? null, g.details ?? null)
+      for (const line of deeds) this.#deed.run(line.n, line.heard, JSON.stringify(line))
+      this.#alive.run(now)
+      this.#db.exec('COMMIT')
+    } catch (e) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+      this.#used.ids.clear()
+      throw e
+    }
+    this.#last = last
+    this.names.written()
+  }
+
+  /** Values that no row of a kept day uses are deleted with their day. */
+  #markUsed(value: number, day: number): void {
+    if (this.#used.day !== day || this.#used.ids.size >= MAX_USED) {
+      this.#used.day = day
+      this.#used.ids.clear()
+    }
+    if (this.#used.ids.has(value)) return
+    this.#used.ids.add(value)
+    this.#use.run(day, value, day)
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}
