@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DEFAULT_BOUNDS } from '#history/record/bounds.ts'
 import { loggerTo } from '#lib/log.ts'
 import { ROLE_NAMES, type RoleName } from '#programs/all.ts'
 import type { RolesConfig } from '#programs/roles/config.ts'
@@ -39,6 +40,7 @@ async function configOf(): Promise<RolesConfig> {
     isHub: true,
     webhook: { at: { host: '127.0.0.1' }, listen: '127.0.0.1', port: 0 },
     cache: join(folder, 'cache'),
+    history: { folder: join(folder, 'history'), bounds: DEFAULT_BOUNDS },
     maxRepositoryBytes: 1e6,
     weakCage: 'allow',
     gitEnv: {},
