@@ -162,7 +162,7 @@ export class WorkloadsChart extends Chart {
     const { cpuMilli, heapMiB, otherMiB } = resources[workload]
     const name = `kubenode-${workload}`
     const labels = labelsOf(workload, version)
-    const hasVolume = workload === 'history' || workload === 'cluster' && settings.controlPlanes?.claim !== undefined
+    const hasVolume = workload === 'history' || (workload === 'cluster' && settings.controlPlanes?.claim !== undefined)
     const deployment = new Deployment(this, workload, {
       metadata: { name, namespace: NAMESPACE, labels },
       // A volume is for one pod at a time; sessions of people are in the memory of one.
