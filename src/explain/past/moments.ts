@@ -62,7 +62,7 @@ const labelOf = ({ subject }: Transition): string =>
   `${subject.kind.toLowerCase()}/${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`
 
 /** Undefined: not worth a line. `before`: the value that the fact had. */
-export function momentOf(row: Transition, before: string | undefined): Moment | undefined {
+function momentOf(row: Transition, before: string | undefined): Moment | undefined {
   const line = told(row, before)
   if (line === undefined) return undefined
   return { heard: row.heard, said: row.said, object: labelOf(row), ...line }

@@ -95,7 +95,7 @@ function ofKind(
 const labelOf = (object: KubeObject): string => `${object.kind.toLowerCase()}/${namespacedName(object)}`
 
 /** The manager that wrote the spec last. */
-export function writerOf({ metadata }: KubeObject): ManagedFieldsEntry | undefined {
+function writerOf({ metadata }: KubeObject): ManagedFieldsEntry | undefined {
   const own = (metadata.managedFields ?? []).filter((m) => (m.subresource ?? '') === '')
   return own.toSorted((a, b) => (b.time ?? '').localeCompare(a.time ?? ''))[0]
 }

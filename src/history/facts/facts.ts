@@ -27,7 +27,7 @@ const METADATA = ['labels', 'annotations', 'generation', 'deletionTimestamp', 'o
 /** Longer annotations are the property of other programs: configurations and caches. */
 const MAX_ANNOTATION = 512
 /** A larger part is recorded by its length only. */
-export const MAX_VALUE = 65_536
+const MAX_VALUE = 65_536
 
 const escaped = (token: string): string => pointerTo([token]).slice(1)
 const unescaped = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~')

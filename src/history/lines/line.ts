@@ -8,7 +8,7 @@ import { isObject } from '#lib/json.ts'
 export const EXPORT_FORMAT = 'kubenode-history/1'
 
 /** The first line of each cluster in an export. */
-export interface HeadLine {
+interface HeadLine {
   readonly line: 'head'
   readonly format: typeof EXPORT_FORMAT
   readonly cluster: string
@@ -21,7 +21,7 @@ export interface HeadLine {
 }
 
 /** An object, before its first row. */
-export interface SubjectLine extends Subject {
+interface SubjectLine extends Subject {
   readonly line: 'subject'
 }
 
@@ -45,7 +45,7 @@ export interface GapLine {
   readonly subject?: number
 }
 
-export interface DeedOfLine {
+interface DeedOfLine {
   readonly line: 'deed'
   readonly deed: DeedLine
 }

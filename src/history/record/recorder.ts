@@ -15,7 +15,7 @@ import type { Held } from './held.ts'
 import type { HistoryMetrics } from './metrics.ts'
 
 /** A row is durable after this at the latest, on a disk that works. */
-export const FLUSH_MS = 250
+const FLUSH_MS = 250
 /** With nothing to write, this often it is written down that nothing happened. */
 const ALIVE_MS = 5_000
 /** A failed write is tried again after this, doubled up to the most. */
