@@ -57,7 +57,10 @@ test('every program that serves metrics is read by itself, verified, and with a 
   }
   const binding = objects.find((o) => o.kind === 'ClusterRoleBinding')
   expect(binding).toMatchObject({ roleRef: { name: METRICS_READER } })
-  expect(ROLES.find((r) => r.name === METRICS_READER)).toMatchObject({ rules: [], paths: ['/metrics'] })
+  expect(ROLES.find((r) => r.name === METRICS_READER)).toMatchObject({
+    rules: [{ apiGroups: [''], resources: ['nodes/metrics'], verbs: ['get'] }],
+    paths: ['/metrics'],
+  })
 })
 
 test('the rules are those of the alerts, and all that has a namespace is in ours', () => {

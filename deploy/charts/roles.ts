@@ -589,10 +589,10 @@ const METERED_SUBJECTS: readonly Subject[] = [
   { kind: 'ServiceAccount', name: CONSOLE_ACCOUNT },
 ]
 
-/** Asks who reads its metrics, and whether that user may. */
+/** Asks who reads its metrics, and whether that user may. Agents ask too, where their configuration lets Prometheus scrape them. */
 const metricsAccess: RoleEntry = {
   name: 'kubenode:metrics-access',
-  subjects: METERED_SUBJECTS,
+  subjects: [...METERED_SUBJECTS, ...AGENTS],
   rules: [
     on('authentication.k8s.io')(['tokenreviews'], ['create']),
     on('authorization.k8s.io')(['subjectaccessreviews'], ['create']),
@@ -602,7 +602,8 @@ const metricsAccess: RoleEntry = {
 const metricsReader: RoleEntry = {
   name: METRICS_READER,
   subjects: [],
-  rules: [],
+  // As kubelets ask for it: those of agents.
+  rules: [core(['nodes/metrics'], ['get'])],
   paths: ['/metrics'],
 }
 

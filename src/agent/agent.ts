@@ -112,7 +112,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     await parts.components.load()
     await parts.board.start()
     await parts.detection.start()
-    await parts.metrics?.start()
+    await parts.metrics.start()
     parts.drift.start()
     await parts.frozen.start()
     await parts.kubelet?.check()
@@ -303,7 +303,7 @@ async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
   nodeWriter.close()
   await components.close()
   await parts.detection.close()
-  parts.metrics?.close()
+  await parts.metrics.stop()
   await board.close()
   // If a step hangs in the kernel, it ends with the boot.
   if (end === 'Reboot') await components.stopAll()

@@ -63,7 +63,7 @@ test('the file of the host keeps everything, and replaces keys of agent.json', a
   })
   const config = await inForce()
   expect(config).toMatchObject({ leaseMs: 6_000, clearAfterMs: 7_000, trustUrl: 'own.json' })
-  expect([config.detect.metricsPort, config.detect.monitors.length]).toEqual([1_234, 1])
+  expect([config.detect.metrics.port, config.detect.monitors.length]).toEqual([1_234, 1])
   expect(warnings).toEqual([])
 })
 

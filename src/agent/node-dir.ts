@@ -46,6 +46,8 @@ export const keyFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.
 /** Key and token of an agent that is a service account. */
 export const tokenFile = (d: NodeDir): string => join(d.state, 'identity', 'agent-token.json')
 export const pairFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.pem')
+/** Certificate and key of the port for Prometheus, where the host names none. */
+export const scrapeKeyFile = (d: NodeDir): string => join(d.state, 'scrape-tls.json')
 export const trustFile = (d: NodeDir): string => join(d.state, 'trust.json')
 /** The document from the join bundle; a candidate like a fetched one. */
 export const firstTrustFile = (d: NodeDir): string => join(d.state, 'trust-at-join.json')

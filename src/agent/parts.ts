@@ -4,7 +4,6 @@ import type { AllComponents } from './components/all-components.ts'
 import type { DriftWatch } from './drift/drift-watch.ts'
 import { watchFolder } from './files/folder-watch.ts'
 import { FrozenWatch } from './frozen.ts'
-import type { MetricsServer } from './metrics/server.ts'
 import { KubeletTrustWatch } from './node/kubelet-trust.ts'
 import { NodeObject } from './node/node-object.ts'
 import type { StatusWriter } from './node/writer.ts'
@@ -14,7 +13,7 @@ import { buildDetection, type DetectionParts } from './parts/detection.ts'
 import { buildDrift } from './parts/drift.ts'
 import { type PartsContext, partsContext, type PartsOptions, type Target } from './parts/context.ts'
 import { buildLogs } from './parts/logs.ts'
-import { buildMetrics } from './parts/metrics.ts'
+import { buildMetrics, type ServedMetrics } from './parts/metrics.ts'
 import { buildRepairs } from './parts/repairs.ts'
 import { buildMachineWriter, buildNodeWriter, reportLeft } from './parts/status-writers.ts'
 import { buildSupervisor } from './parts/supervisor.ts'
@@ -32,7 +31,7 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
   readonly target: Target
   readonly supervisor: Processes
   readonly components: AllComponents
-  readonly metrics: MetricsServer | undefined
+  readonly metrics: ServedMetrics
   readonly drift: DriftWatch
   readonly jobs: RunningByName
   readonly logs: RunningByName

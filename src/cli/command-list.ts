@@ -135,6 +135,12 @@ export const COMMAND_GROUPS: readonly Group[] = [
     },
   },
   {
+    title: 'Measurement Commands:',
+    commands: {
+      monitoring: as('Let Prometheus read a cluster', () => import('./commands/measurement/monitoring.ts')),
+    },
+  },
+  {
     title: 'Cluster Management Commands:',
     commands: {
       check: as('Check whether KubeNode can be installed, or works', installing),

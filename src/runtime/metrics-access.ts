@@ -26,8 +26,30 @@ const REVIEW_MS = 5_000
 /** No server issues longer tokens. */
 const MAX_TOKEN = 16 * 1024
 
+/** What a scraper must be allowed to do, as SubjectAccessReview names it. */
+export type ReadRight =
+  | { readonly nonResourceAttributes: { readonly path: string; readonly verb: 'get' } }
+  | {
+      readonly resourceAttributes: {
+        readonly resource: string
+        readonly subresource: string
+        readonly name: string
+        readonly verb: 'get'
+      }
+    }
+
+/** Of a program: what Kubernetes' own components ask for. */
+const OF_A_PROGRAM: ReadRight = { nonResourceAttributes: { path: '/metrics', verb: 'get' } }
+
+/** Of a node: what its kubelet asks for, so that a scraper of kubelets needs no further right. */
+export const ofNode = (name: string): ReadRight => ({
+  resourceAttributes: { resource: 'nodes', subresource: 'metrics', name, verb: 'get' },
+})
+
 export interface AccessOptions {
   readonly client: Pick<KubeClient, 'raw'>
+  /** Left out: GET /metrics. */
+  readonly right?: ReadRight
   readonly clock: Clock
   readonly log: Logger
 }
@@ -60,7 +82,7 @@ export class MetricsAccess {
   }
 
   async #may({ username: user, ...rest }: Scraper): Promise<Access> {
-    const spec = { user, ...rest, nonResourceAttributes: { path: '/metrics', verb: 'get' } }
+    const spec = { user, ...rest, ...(this.#options.right ?? OF_A_PROGRAM) }
     const status = await this.#ask('/apis/authorization.k8s.io/v1/subjectaccessreviews', 'SubjectAccessReview', spec)
     return status['allowed'] === true ? 'Allowed' : 'Denied'
   }

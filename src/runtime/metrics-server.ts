@@ -1,5 +1,5 @@
-// Serves /metrics on a pod's address over HTTPS to scrapers that the API server authorizes. Its certificate comes from files, or from a Secret shared by all
-// replicas of the role, with an authority that Prometheus verifies against.
+// Serves /metrics on a pod's or node's address over HTTPS to scrapers that the API server authorizes. Its certificate comes from files, from the caller, or from a
+// Secret shared by all replicas of the role, with an authority that Prometheus verifies against.
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -16,7 +16,7 @@ import type { KubeClient } from '#kube/client.ts'
 import type { MetricsText } from './http.ts'
 import { RepeatedCheck } from './repeated-check.ts'
 import type { Part } from './manager.ts'
-import { type Access, MetricsAccess, type Scraper } from './metrics-access.ts'
+import { type Access, MetricsAccess, type ReadRight, type Scraper } from './metrics-access.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 import { KnownSince } from './tls/known-since.ts'
 import { certificateData, certificateIn, rotated } from './tls/serving-certificate.ts'
@@ -34,6 +34,11 @@ export interface KeySecret {
   readonly serverName: string
 }
 
+/** Asked again every minute: whoever keeps the pair renews it there. */
+export interface KeySource {
+  readonly pair: () => Promise<Pair>
+}
+
 export interface MetricsServerOptions {
   readonly metrics: MetricsText
   readonly client: KubeClient
@@ -42,7 +47,9 @@ export interface MetricsServerOptions {
   readonly host: string
   /** 0 lets the system choose. */
   readonly port: number
-  readonly keys: KeyFiles | KeySecret
+  readonly keys: KeyFiles | KeySecret | KeySource
+  /** Left out: the right to GET /metrics. */
+  readonly right?: ReadRight
   /** PEM: clients with a certificate of this authority need no token. */
   readonly clientCa?: string
 }
@@ -54,7 +61,7 @@ const MOST_CONNECTIONS = 32
 const KEYS_MS = 60_000
 const RETRY_MS = 5_000
 
-interface Pair {
+export interface Pair {
   readonly cert: string
   readonly key: string
 }
@@ -124,6 +131,7 @@ export class MetricsServer implements Part {
   async #keys(): Promise<Pair> {
     const { keys } = this.#options
     if ('secret' in keys) return this.#shared(keys)
+    if ('pair' in keys) return keys.pair()
     const [cert, key] = await Promise.all([readFile(keys.cert, 'utf8'), readFile(keys.key, 'utf8')])
     return { cert, key }
   }
@@ -185,7 +193,7 @@ export class MetricsServer implements Part {
       case 'Unauthenticated':
         return plain(401, 'send a bearer token that the API server knows', { 'www-authenticate': 'Bearer' })
       case 'Denied':
-        return plain(403, 'this user may not get /metrics; bind it to the ClusterRole kubenode-metrics-reader')
+        return plain(403, 'this user may not get these metrics; bind it to the ClusterRole kubenode-metrics-reader')
       case 'Unknown':
         return plain(503, 'cannot ask the API server who this is; try again', { 'retry-after': '5' })
       case 'Allowed':

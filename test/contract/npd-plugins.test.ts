@@ -1,7 +1,8 @@
 // node-problem-detector's own check programs and its metric names: the same results, the same names.
 import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { hostMetrics, readHostText } from '#agent/metrics/host-metrics.ts'
+import { readHostText } from '#agent/metrics/host-files.ts'
+import { hostMetrics } from '#agent/metrics/host-metrics.ts'
 import { metricName } from '#agent/metrics/exposition.ts'
 import { parseMonitor, type StatsMonitorConfig } from '#api/agent-config/monitor-config.ts'
 import { healthOptions } from '#agent/detect/npd/health-options.ts'

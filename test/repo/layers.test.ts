@@ -6,7 +6,7 @@ import type { SourceFile } from './source-files.ts'
 
 const GROUND = ['policy', 'kube', 'api', 'lib']
 /** What several parts mean alike: what is asked before a disruption, what is declared, nodes, who is who, and what is applied. */
-const SHARED = ['permits', 'declared', 'nodes', 'identity', 'delivery']
+const SHARED = ['permits', 'declared', 'nodes', 'identity', 'delivery', 'measure']
 /** Hosts, artifacts and control planes: what lies outside a cluster. */
 const OUTSIDE = ['providers', 'artifacts', 'controlplanes']
 const BELOW_PARTS = [...OUTSIDE, ...SHARED, 'runtime', ...GROUND]
@@ -24,6 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   nodes: ['declared', 'permits', 'runtime', ...GROUND],
   identity: ['nodes', 'runtime', ...GROUND],
   delivery: ['declared', 'nodes', 'permits', 'runtime', ...GROUND],
+  measure: ['declared', 'nodes', 'permits', 'runtime', ...GROUND],
   providers: ['runtime', ...GROUND],
   artifacts: ['identity', 'providers', 'runtime', ...GROUND],
   controlplanes: ['identity', 'runtime', ...GROUND],

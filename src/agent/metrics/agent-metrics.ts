@@ -4,7 +4,11 @@ import type { Problem } from '../detect/problems.ts'
 import type { ComponentRecord } from '../components/record.ts'
 import type { RepairCount } from '../repair/repair-counts.ts'
 import { exposition, single, type MetricFamily } from './exposition.ts'
-import { hostMetrics, ownProcess, readHostText, type DiskHistory } from './host-metrics.ts'
+import type { MetricsConfig } from '#api/agent-config/metrics-config.ts'
+import { hostFiles, readHostText } from './host-files.ts'
+import { hostMetrics, ownFamilies, ownProcess, type DiskHistory } from './host-metrics.ts'
+import { nodeExporterFamilies } from './node-exporter.ts'
+import { type SecurityHistory, securityMetrics, setuidProgramsOfHost, sizeOfHostFile } from './security.ts'
 
 export interface MetricsPorts {
   readonly detection: Pick<Detection, 'metrics' | 'monitors' | 'detectors' | 'events'>
@@ -12,22 +16,48 @@ export interface MetricsPorts {
   readonly components: () => readonly ComponentRecord[]
   readonly repairs: () => readonly RepairCount[]
   readonly version: string
+  /** Monotonic. */
   readonly nowMs: () => number
+  readonly wallMs: () => number
+  readonly settings: Pick<MetricsConfig, 'names' | 'security'>
 }
 
 export class AgentMetrics {
   readonly #ports: MetricsPorts
   #disks: DiskHistory | undefined
+  #security: SecurityHistory | undefined
 
   constructor(ports: MetricsPorts) {
     this.#ports = ports
   }
 
   text(): string {
-    const { detection, nowMs } = this.#ports
-    const host = hostMetrics(detection.monitors.stats, readHostText, this.#disks, nowMs())
-    this.#disks = host.disks
-    return exposition([...this.#problems(), ...host.families, ...this.#own(), ...ownProcess(readHostText)])
+    return exposition([
+      ...this.#problems(),
+      ...this.#host(),
+      ...ownFamilies(readHostText),
+      ...this.#ofSecurity(),
+      ...this.#own(),
+      ...ownProcess(readHostText),
+    ])
+  }
+
+  #host(): readonly MetricFamily[] {
+    const { detection, nowMs, wallMs, settings } = this.#ports
+    const exporter = settings.names === 'npd' ? [] : nodeExporterFamilies(hostFiles, wallMs())
+    if (settings.names === 'node-exporter') return exporter
+    const { families, disks } = hostMetrics(detection.monitors.stats, readHostText, this.#disks, nowMs())
+    this.#disks = disks
+    return [...families, ...exporter]
+  }
+
+  #ofSecurity(): readonly MetricFamily[] {
+    const { nowMs, settings } = this.#ports
+    if (!settings.security) return []
+    const ports = { read: readHostText, nowMs: nowMs(), sizeOf: sizeOfHostFile, setuidPrograms: setuidProgramsOfHost }
+    const { families, history } = securityMetrics(ports, this.#security)
+    this.#security = history
+    return families
   }
 
   #problems(): readonly MetricFamily[] {

@@ -1,12 +1,13 @@
 // Metrics of the host, read only on request: an idle node pays nothing. Uses node-problem-detector's names where they exist; sums that it accumulates
 // each round are the kernel's own counters here.
-import { readFileSync, readdirSync, statfsSync } from 'node:fs'
+import { readdirSync, statfsSync } from 'node:fs'
 import { release } from 'node:os'
 import { compileRegex } from '#lib/regex.ts'
 import { parseMounts } from '../detect/builtin/read-only.ts'
 import type { StatsMonitorConfig } from '#api/agent-config/monitor-config.ts'
 import { osVersion } from '../detect/npd/os-release.ts'
 import { metricName, single, type MetricFamily, type Sample } from './exposition.ts'
+import type { ReadText } from './host-files.ts'
 import { osFeatures } from './os-features.ts'
 import {
   CPU_STATES,
@@ -17,17 +18,6 @@ import {
   parsePressure,
   parseProcStat,
 } from './proc-text.ts'
-
-/** Reads a text file of the host; undefined when it does not exist. */
-export type ReadText = (path: string) => string | undefined
-
-export const readHostText: ReadText = (path) => {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
-}
 
 /** Weighted time of each disk at the last request; the mean queue length is computed between two requests. */
 export interface DiskHistory {
@@ -65,7 +55,7 @@ export function hostMetrics(
   addSpace(add, read)
   addNet(add, read, settings)
   addHost(add, read, settings)
-  return { families: [...families, ...ownFamilies(read)], disks }
+  return { families, disks }
 }
 
 function addLoad(add: Add, read: ReadText): void {
@@ -226,8 +216,8 @@ function addHost(add: Add, read: ReadText, settings: readonly StatsMonitorConfig
   add('system/os_feature', 'Operating system features: 1 when enabled', 'gauge', features)
 }
 
-/** Metrics without a node-problem-detector name. */
-function ownFamilies(read: ReadText): readonly MetricFamily[] {
+/** Metrics without a name in node-problem-detector. */
+export function ownFamilies(read: ReadText): readonly MetricFamily[] {
   const pressure = ['cpu', 'memory', 'io'].flatMap((resource) =>
     parsePressure(read(`/proc/pressure/${resource}`) ?? '').map(({ kind, seconds }) => ({
       labels: { resource, kind },

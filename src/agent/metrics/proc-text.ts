@@ -29,6 +29,7 @@ export interface ProcStat {
   readonly cpus: ReadonlyMap<string, readonly number[]>
   readonly interrupts: number
   readonly forks: number
+  readonly switches: number
   readonly running: number
   readonly blocked: number
 }
@@ -43,8 +44,8 @@ export function parseProcStat(text: string): ProcStat {
     else if (name !== '') first.set(name, Number(value))
   }
   const of = (name: string): number => first.get(name) ?? 0
-  const [interrupts, forks, running, blocked] = [of('intr'), of('processes'), of('procs_running'), of('procs_blocked')]
-  return { cpus, interrupts, forks, running, blocked }
+  const [interrupts, forks, switches] = [of('intr'), of('processes'), of('ctxt')]
+  return { cpus, interrupts, forks, switches, running: of('procs_running'), blocked: of('procs_blocked') }
 }
 
 export interface DiskStat {

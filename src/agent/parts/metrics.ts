@@ -1,7 +1,9 @@
-// The part that serves metrics; none unless the configuration names a port.
+// The parts that serve metrics: on loopback, and at the node's address where the configuration lets Prometheus scrape it.
 import type { AllComponents } from '../components/all-components.ts'
 import { AgentMetrics } from '../metrics/agent-metrics.ts'
+import { ScrapeServer } from '../metrics/scrape-server.ts'
 import { MetricsServer } from '../metrics/server.ts'
+import { scrapeKeyFile } from '../node-dir.ts'
 import type { RepairCounts } from '../repair/repair-counts.ts'
 import type { DetectionParts } from './detection.ts'
 import type { PartsContext } from './context.ts'
@@ -11,11 +13,15 @@ export interface MetricsNeeds extends DetectionParts {
   readonly repairs: RepairCounts
 }
 
-export function buildMetrics(context: PartsContext, needs: MetricsNeeds): MetricsServer | undefined {
-  const { clock, log, version, address, config } = context
+export interface ServedMetrics {
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export function buildMetrics(context: PartsContext, needs: MetricsNeeds): ServedMetrics {
+  const { clock, log, version, address, config, client, files, dir, node, isHost } = context
   const { detection, board, components, repairs } = needs
-  const { metricsPort } = config.detect
-  if (metricsPort === undefined) return undefined
+  const { port, scrape, ...settings } = config.detect.metrics
   const metrics = new AgentMetrics({
     detection,
     problems: () => board.problems,
@@ -23,6 +29,33 @@ export function buildMetrics(context: PartsContext, needs: MetricsNeeds): Metric
     repairs: () => repairs.all,
     version,
     nowMs: () => clock.monotonic(),
+    wallMs: () => clock.now(),
+    settings,
   })
-  return new MetricsServer({ address, port: metricsPort, log, clock, text: () => metrics.text() })
+  const text = () => metrics.text()
+  const loopback = port === undefined ? undefined : new MetricsServer({ address, port, log, clock, text })
+  const door =
+    scrape === undefined
+      ? undefined
+      : new ScrapeServer({
+          settings: scrape,
+          client,
+          clock,
+          log,
+          files,
+          keyFile: scrapeKeyFile(dir),
+          node,
+          address: isHost ? undefined : address,
+          text,
+        })
+  return {
+    start: async () => {
+      await loopback?.start()
+      await door?.start()
+    },
+    stop: async () => {
+      loopback?.close()
+      await door?.stop()
+    },
+  }
 }

@@ -3,6 +3,7 @@ import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { OPERATIONS, type OperationName } from '../kinds/operations.ts'
 import { climbs, isNodePath } from './node-paths.ts'
+import { DEFAULT_METRICS, type MetricsConfig, parseMetrics } from './metrics-config.ts'
 import { unknownKeys } from './unknown-keys.ts'
 import { DETECTOR_DEFAULTS, type DetectorSettings } from './detector-settings.ts'
 
@@ -20,16 +21,13 @@ export interface MonitorEntry {
 export interface DetectConfig {
   readonly monitors: readonly MonitorEntry[]
   readonly detectors: DetectorSettings
-  /** Port of /metrics on the node's loopback address; undefined for none. */
-  readonly metricsPort: number | undefined
+  readonly metrics: MetricsConfig
 }
 
-/** Next to node-problem-detector's 20257, which may be in use. */
-const METRICS_PORT = 20_259
 const MAX_MONITORS = 64
 const MONITOR_KEYS: readonly string[] = ['file', 'config', 'clearAfter', 'clearedBy']
 
-export const NO_DETECTION: DetectConfig = { monitors: [], detectors: DETECTOR_DEFAULTS, metricsPort: METRICS_PORT }
+export const NO_DETECTION: DetectConfig = { monitors: [], detectors: DETECTOR_DEFAULTS, metrics: DEFAULT_METRICS }
 
 export function parseDetect(config: Readonly<Record<string, unknown>>): {
   readonly detect: DetectConfig
@@ -45,7 +43,7 @@ export function parseDetect(config: Readonly<Record<string, unknown>>): {
     detect: {
       monitors: entries.flatMap((v: unknown, n) => entryOf(v, n, problems)),
       detectors: settingsOf(config['detectors'], problems),
-      metricsPort: portOf(config['metrics'], problems),
+      metrics: parseMetrics(config['metrics'], problems),
     },
     problems,
   }
@@ -76,15 +74,6 @@ function entryOf(v: unknown, n: number, problems: string[]): readonly MonitorEnt
     if (known.length > 0) none.clearedBy.set(condition, new Set(known))
   }
   return [{ file: typeof v['file'] === 'string' ? v['file'] : undefined, inline: v['config'], ...none }]
-}
-
-function portOf(v: unknown, problems: string[]): number | undefined {
-  if (v === undefined) return METRICS_PORT
-  if (v === false) return undefined
-  const port = isObject(v) ? v['port'] : undefined
-  if (typeof port === 'number' && Number.isSafeInteger(port) && port >= 0 && port < 65_536) return port
-  problems.push('metrics must be false or an object with a port')
-  return METRICS_PORT
 }
 
 /** Each detector: false turns it off, an object overrides single thresholds. A threshold of the wrong type keeps its default. */

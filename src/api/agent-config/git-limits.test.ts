@@ -44,7 +44,9 @@ test.each<[string, unknown, RegExp]>([
   ],
   ['a disk behind dots', { detectors: { disk: { paths: ['/a/../b'] } } }, /disk\.paths\[0\]/],
   ['another service to restart', { detectors: { runtime: { services: ['sshd'] } } }, /runtime\.services\[0\]/],
-  ['a port', { metrics: { port: 10_250 } }, /^metrics opens a port/],
+  ['a port that asks nobody', { metrics: { port: 10_250 } }, /^metrics\.port opens a port without/],
+  ['a port of another service', { metrics: { scrape: { port: 22 } } }, /^metrics\.scrape\.port is below/],
+  ['any file as who may read metrics', { metrics: { scrape: { clientCa: '/tmp/ca' } } }, /^metrics\.scrape\.clientCa/],
   ['an address', { address: '127.0.0.1' }, /^address/],
   ['an origin of artifacts', { allowedOrigins: ['https://evil.example'] }, /^allowedOrigins/],
   ['a trust document', { trustUrl: 'https://evil.example/trust.json' }, /^trustUrl/],
@@ -66,6 +68,11 @@ test.each<[string, unknown]>([
   ],
   ['thresholds', { detectors: { disk: { paths: ['/', '/data'] }, runtime: { services: ['crio'] }, clock: false } }],
   ['no metrics', { metrics: false }],
+  ['metrics for Prometheus', { metrics: { scrape: true, names: 'node-exporter', security: true } }],
+  [
+    'a certificate that the cluster signed',
+    { metrics: { scrape: { cert: '/var/lib/kubelet/pki/a.pem', key: '/var/lib/kubelet/pki/a.pem' } } },
+  ],
   ['a typo, which is refused as one', { leese: '5s' }],
 ])('git may declare %s', (_, config) => {
   expect(gitLimitProblems(JSON.stringify(config))).toEqual([])

@@ -4,6 +4,7 @@ import { isObject } from '#lib/json.ts'
 import { CONFIG_KEYS } from './agent-config.ts'
 import { parsedConfig } from './agent-config-map.ts'
 import { DETECTOR_DEFAULTS } from './detector-settings.ts'
+import { metricsLimitProblems } from './metrics-config.ts'
 import { isBelow, isNodePath } from './node-paths.ts'
 
 /** The file next to agent.json that only a host administrator writes; each of its keys overrides agent.json's. */
@@ -35,7 +36,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     each(value, path, (log, at) => (isObject(log) ? below(log['path'], `${at}.path`, LOG_FOLDERS) : [])),
   monitors: (value, path) => each(value, path, monitorProblems),
   detectors: detectorProblems,
-  metrics: (value, path) => (value === false ? [] : [`${path} opens a port (git may only declare false)`]),
+  metrics: metricsLimitProblems,
 }
 
 /** Why git may not declare this text; empty if it is not a configuration at all. */
