@@ -23,6 +23,7 @@ import {
   programUser,
   RENDER_NAMESPACE,
   ORPHAN_HOSTS,
+  SERVICE_LEVELS,
   REVOKED_AGENTS,
   SYSTEM_NAMESPACE,
   TOKEN_SIGNER,
@@ -131,7 +132,7 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
     core(['secrets'], ['get', 'create']),
     // Secret values that are sealed for one machine each.
     core(['configmaps'], ['list', 'watch', 'create', 'patch', 'delete']),
-    core(['configmaps'], ['get'], [ABANDONED_HOSTS, ORPHAN_HOSTS]),
+    core(['configmaps'], ['get'], [ABANDONED_HOSTS, ORPHAN_HOSTS, SERVICE_LEVELS]),
   ],
   // The list of revoked agents, which the installer made.
   approver: [core(['configmaps'], ['get', 'update'], [REVOKED_AGENTS])],
@@ -139,6 +140,8 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
   history: [],
   defender: [
     leases(['leases'], ['get']),
+    // For rules of policies about what is left of a pool's budget.
+    core(['configmaps'], ['get'], [SERVICE_LEVELS]),
     // Which versions were healthy on a set.
     apps(['controllerrevisions'], ['list']),
     // Machines that run our own programs are disrupted one at a time.
@@ -298,6 +301,8 @@ const controllers: RoleEntry = {
       ['machines/finalizers', 'machinesets/finalizers', 'machinecomponentsets/finalizers', 'noderemediers/finalizers'],
       ['update'],
     ),
+    // What the nodes of a pool use, where the cluster measures it.
+    on('metrics.k8s.io')(['nodes'], ['list']),
     core(['nodes'], [...LOOK, 'update', 'delete']),
     // Conditions that tell others of drains, maintenance and repairs.
     core(['nodes/status'], ['patch']),

@@ -82,6 +82,8 @@ export const ABANDONED_HOSTS = 'kubenode-abandoned'
 
 /** The ConfigMap in the system namespace that lists provider hosts without a Machine, and approved deletions. */
 export const ORPHAN_HOSTS = 'kubenode-orphans'
+/** ConfigMap with the node-seconds of each pool by day, from which what is left of a budget is counted. */
+export const SERVICE_LEVELS = 'kubenode-service-levels'
 
 /** Prefix of a hub's control plane namespaces: each has one control plane, its keys and its store. The cluster role creates them. */
 export const CONTROL_PLANE_PREFIX = 'kc-'

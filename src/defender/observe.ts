@@ -7,14 +7,10 @@ import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { CommittedContents } from '#declared/committed.ts'
 import { hostsOf } from '#nodes/own-pods.ts'
-import { evaluate } from '#policy/evaluate.ts'
-import type { Verdict } from '#policy/verdict.ts'
 import { cohortOf } from './blame/latch.ts'
 import { BlameWatch } from './blame/watch.ts'
 import { isBudgetExempt } from './budget-exempt.ts'
 import { BY_COMPONENT, type Caches, componentKey, staleness } from './caches.ts'
-import type { CompiledPolicy } from './compile-policy.ts'
-import type { FleetView } from './fleet.ts'
 import { FleetWatch } from './fleet-watch.ts'
 import { DeletedWatch } from './deleted-watch.ts'
 import { isInForce, readable } from '#permits/holds/in-force.ts'
@@ -23,13 +19,13 @@ import { type Grant, grantsOf } from './ledger.ts'
 import { isOpen } from './permit-phase.ts'
 import { PermitWatch } from './permit-watch.ts'
 import { PolicyBook } from './policy-book.ts'
+import { PoolBudgetsWatch } from './pool-budgets.ts'
 import { IdleWatch } from './idle-watch.ts'
 import { RecoveryWatch } from './recovery.ts'
+import { asksPool, poolVerdicts, ruleVerdicts } from './rule-verdicts.ts'
 import { isCanarys } from './gates/set-limit.ts'
 import { setLimitOf } from './set-limits.ts'
 import type { Snapshot } from './snapshot.ts'
-import type { Facts } from '#policy/reading.ts'
-import { EVERYTHING } from './tally.ts'
 
 export interface ObserverOptions {
   readonly client: KubeClient
@@ -50,6 +46,7 @@ export class Observer {
   readonly #blames: BlameWatch
   readonly #policies: PolicyBook
   readonly #fleet: FleetWatch
+  readonly #budgets: PoolBudgetsWatch
   readonly #permits = new PermitWatch()
 
   constructor(options: ObserverOptions) {
@@ -60,6 +57,7 @@ export class Observer {
     this.#idle = new IdleWatch(options.client, options.clock)
     this.#recoveries = new RecoveryWatch(options)
     this.#blames = new BlameWatch(options.clock)
+    this.#budgets = new PoolBudgetsWatch(options)
     this.#fleet = new FleetWatch(options.caches)
   }
 
@@ -144,6 +142,9 @@ export class Observer {
           : [],
       retried: retriedComponents(caches, clock.now()),
       rules: await ruleVerdicts(policies, fleet, grants.length, clock.now()),
+      ...(policies.some(asksPool) && {
+        poolRules: await poolVerdicts(policies, await this.#budgets.now(), fleet, grants.length, clock.now()),
+      }),
     }
   }
 
@@ -178,31 +179,4 @@ function retriedComponents({ holds, sets }: Caches, now: number): ReadonlySet<st
     return (set?.spec.components ?? []).map((c) => c.name)
   })
   return new Set(names)
-}
-
-/** Without machines, the share is unknown, not zero. */
-function clusterFacts(fleet: FleetView, inFlight: number): Facts {
-  const { total: machines, troubled, silent } = fleet.tally(EVERYTHING, 'machines')
-  const unavailable = [...troubled].filter((u) => u.health !== 'Healthy').length
-  const unavailableShare = machines === 0 ? undefined : unavailable / machines
-  return { cluster: { machines, unavailable, unavailableShare, silent, inFlight } }
-}
-
-async function ruleVerdicts(
-  policies: readonly CompiledPolicy[],
-  fleet: FleetView,
-  inFlight: number,
-  now: number,
-): Promise<ReadonlyMap<string, ReadonlyMap<string, Verdict>>> {
-  const asked = policies.filter((p) => p.rules !== undefined)
-  if (asked.length === 0) return new Map()
-  const facts = clusterFacts(fleet, inFlight)
-  const answers = await Promise.all(
-    asked.map(async ({ name, rules }) => {
-      if (rules === undefined) return [name, new Map<string, Verdict>()] as const
-      const evaluation = await evaluate(rules, facts, now)
-      return [name, new Map(rules.rules.map((r) => [r.name, evaluation.verdict(r.name) ?? 'unknown']))] as const
-    }),
-  )
-  return new Map(answers)
 }

@@ -48,6 +48,20 @@ const told = ({ permits }: Decision, now = START_MS): readonly OperationPermit[]
 
 const policy = (spec: Parameters<typeof aPolicy>[0]) => ({ policies: [aPolicy(spec)] })
 
+/** A rule about the pool of a target; the machines of these tests are in none. */
+const SPENT: Parameters<typeof aPolicy>[0] = {
+  rules: [
+    {
+      name: 'spent',
+      when: { all: [{ fact: 'pool', path: '/budgetLeft', operator: 'lessThanInclusive', value: 0 }] },
+      effect: 'Wait',
+      reason: 'ErrorBudgetSpent',
+    },
+  ],
+}
+const verdictOfPool = (verdict: 'true' | 'false') =>
+  new Map([['none', new Map([[aPolicy(SPENT).name, new Map([['spent', verdict]])]])]])
+
 /** The hold that the cluster controller keeps in a cluster that it deletes. */
 function leaves({ name = CLUSTER_LEAVES, until }: { readonly name?: string; readonly until?: string } = {}) {
   const hold = aHold('Unprotect', { kind: 'Cluster', selector: {} }, until)
@@ -543,6 +557,26 @@ const CASES: readonly Case[] = [
       }),
     },
     says: 'Waiting Rule PolicyRuleDenied',
+  },
+  {
+    name: 'a pool whose budget is spent gets no new version',
+    wish: { permits: [one()], ...policy(SPENT), poolRules: verdictOfPool('true') },
+    says: 'Waiting Rule PolicyRuleDenied',
+  },
+  {
+    name: 'a pool with some budget left gets it',
+    wish: { permits: [one()], ...policy(SPENT), poolRules: verdictOfPool('false') },
+    says: 'Granted',
+  },
+  {
+    name: 'a pool whose budget nobody has measured waits',
+    wish: { permits: [one()], ...policy(SPENT) },
+    says: 'Waiting Rule PolicyRuleDenied',
+  },
+  {
+    name: 'a way back does not wait for a budget: it saves it',
+    wish: { permits: [one()], ...policy(SPENT), poolRules: verdictOfPool('true'), isRecovery: () => true },
+    says: 'Granted',
   },
   {
     name: 'a policy that is not understood stands in the way',

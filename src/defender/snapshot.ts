@@ -6,11 +6,11 @@ import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Hosts } from '#nodes/own-pods.ts'
-import type { Verdict } from '#policy/verdict.ts'
 import type { Suspicion } from './blame/suspicion.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
 import type { AlteredPolicy, Grant } from './ledger.ts'
+import type { RuleVerdicts } from './rule-verdicts.ts'
 import type { Unit } from './unit.ts'
 
 /** How many machines of a set may be unavailable. */
@@ -62,5 +62,7 @@ export interface Snapshot {
   /** Whether the version declares that switching to it disrupts nothing. */
   isWithoutDisruption(permit: OperationPermit): boolean
   /** The results of a policy's rules. Absent: they could not be evaluated. */
-  readonly rules: ReadonlyMap<string, ReadonlyMap<string, Verdict>>
+  readonly rules: RuleVerdicts
+  /** The same for each pool of which the budget is known, where a policy asks about pools. */
+  readonly poolRules?: ReadonlyMap<string, RuleVerdicts>
 }

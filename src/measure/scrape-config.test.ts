@@ -55,7 +55,11 @@ test('the configuration names one target a machine, over HTTPS and with a token'
     job_name: 'kubenode-agent',
     scheme: 'https',
     authorization: { type: 'Bearer', credentials_file: '/t' },
-    static_configs: [{ targets: ['[fd00::1]:20260'] }, { targets: ['10.0.0.2:20260'] }, { targets: ['host.example.org:20260'] }],
+    static_configs: [
+      { targets: ['[fd00::1]:20260'] },
+      { targets: ['10.0.0.2:20260'] },
+      { targets: ['host.example.org:20260'] },
+    ],
   })
 })
 

@@ -1,4 +1,4 @@
-// The cluster facts that rules of a DefenderPolicy may use.
+// The facts about a cluster and a target's pool that rules of a DefenderPolicy may use.
 import type { Vocabulary } from './vocabulary.ts'
 
 const number = (doc: string) => ({ type: 'number', doc }) as const
@@ -13,6 +13,16 @@ export const clusterVocabulary: Vocabulary = {
         unavailableShare: number('Unavailable machines as a share of all, from 0 to 1.'),
         silent: number('Machines whose agent or kubelet is silent.'),
         inFlight: number('Granted operations that are still running.'),
+      },
+    },
+    pool: {
+      type: 'object',
+      doc: 'The pool of the target. Rules about it let recoveries pass.',
+      fields: {
+        name: { type: 'string', doc: 'Its name.' },
+        budgetLeft: number(
+          'Share of its error budget of the last 30 days (99.9 % of node-seconds good) that is left: 1 untouched, 0 spent, below 0 overspent. Unknown while nobody has measured it for half an hour.',
+        ),
       },
     },
   },

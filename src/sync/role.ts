@@ -12,6 +12,7 @@ import { isLocal } from './git/local-url.ts'
 import type { SyncContext } from './hub/context.ts'
 import { healthLoop, reconcileClusterHealth } from './hub/cluster-health.ts'
 import { type ReleaseLoop, reconcileRelease, releaseLoop } from './hub/release.ts'
+import { releaseMetrics } from './hub/release-metrics.ts'
 import { type HubCaches, type HubShared, hubShared } from './hub/shared.ts'
 import { reconcileSource, sourceLoop } from './hub/source/reconcile.ts'
 import { hasProgressed } from './release/has-progressed.ts'
@@ -87,7 +88,11 @@ function setup(context: SyncContext): RunningModule {
   })
   return {
     controllers: [sources, releases, previews, sourceNews, releaseNews, health, brake],
-    parts: [localWatch(shared, sources), resources(shared, ofReleases)],
+    parts: [
+      localWatch(shared, sources),
+      resources(shared, ofReleases),
+      releaseMetrics(context.metrics, shared.releases, context.clock),
+    ],
   }
 }
 

@@ -22,15 +22,18 @@ const samplesOf = (families: readonly MetricFamily[], name: string) => families.
 test('what common alert sets ask for is there under node_exporter’s names', () => {
   const families = nodeExporterFamilies(
     hostOf({
-      '/proc/stat': 'cpu  100 0 5 1\ncpu0 100 0 50 1\nintr 77 1\nctxt 5\nbtime 1700000000\nprocesses 9\nprocs_running 2\nprocs_blocked 1\n',
+      '/proc/stat':
+        'cpu  100 0 5 1\ncpu0 100 0 50 1\nintr 77 1\nctxt 5\nbtime 1700000000\nprocesses 9\nprocs_running 2\nprocs_blocked 1\n',
       '/proc/meminfo': 'MemTotal: 16 kB\nMemAvailable: 8 kB\nHugePages_Total: 3\n',
       '/proc/vmstat': 'pgmajfault 4\noom_kill 1\nunknown 9\n',
-      '/proc/net/dev': 'h\nh\n eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n veth1: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n',
+      '/proc/net/dev':
+        'h\nh\n eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n veth1: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n',
       '/proc/diskstats': '8 0 sda 1 2 3 4 5 6 7 8 9 10 11 0 0\n7 0 loop0 1 2 3 4 5 6 7 8 9 10 11 0 0\n',
       '/sys/class/net/eth0/operstate': 'up\n',
       '/proc/sys/net/netfilter/nf_conntrack_count': '12\n',
       '/proc/sys/net/netfilter/nf_conntrack_max': '100\n',
-      '/proc/pressure/io': 'some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n',
+      '/proc/pressure/io':
+        'some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n',
       '/proc/sys/fs/file-nr': '7\t0\t900\n',
     }),
     1_000,

@@ -143,21 +143,54 @@ function diskFamilies(read: ReadText): readonly MetricFamily[] {
   const each = (of: (d: (typeof disks)[number]) => number): readonly Sample[] =>
     disks.map((d) => ({ labels: { device: d.name }, value: of(d) }))
   return [
-    family('counter', 'node_disk_reads_completed_total', each((d) => d.reads)),
-    family('counter', 'node_disk_writes_completed_total', each((d) => d.writes)),
-    family('counter', 'node_disk_read_bytes_total', each((d) => d.sectorsRead * SECTOR)),
-    family('counter', 'node_disk_written_bytes_total', each((d) => d.sectorsWritten * SECTOR)),
-    family('counter', 'node_disk_read_time_seconds_total', each((d) => d.readMs / 1_000)),
-    family('counter', 'node_disk_write_time_seconds_total', each((d) => d.writeMs / 1_000)),
-    family('counter', 'node_disk_io_time_seconds_total', each((d) => d.ioMs / 1_000)),
-    family('counter', 'node_disk_io_time_weighted_seconds_total', each((d) => d.weightedMs / 1_000)),
+    family(
+      'counter',
+      'node_disk_reads_completed_total',
+      each((d) => d.reads),
+    ),
+    family(
+      'counter',
+      'node_disk_writes_completed_total',
+      each((d) => d.writes),
+    ),
+    family(
+      'counter',
+      'node_disk_read_bytes_total',
+      each((d) => d.sectorsRead * SECTOR),
+    ),
+    family(
+      'counter',
+      'node_disk_written_bytes_total',
+      each((d) => d.sectorsWritten * SECTOR),
+    ),
+    family(
+      'counter',
+      'node_disk_read_time_seconds_total',
+      each((d) => d.readMs / 1_000),
+    ),
+    family(
+      'counter',
+      'node_disk_write_time_seconds_total',
+      each((d) => d.writeMs / 1_000),
+    ),
+    family(
+      'counter',
+      'node_disk_io_time_seconds_total',
+      each((d) => d.ioMs / 1_000),
+    ),
+    family(
+      'counter',
+      'node_disk_io_time_weighted_seconds_total',
+      each((d) => d.weightedMs / 1_000),
+    ),
   ]
 }
 
 /** File systems without blocks of their own, and those below folders of containers: one a pod, on a device that is counted already. */
 const NO_FILESYSTEM =
   /^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|fusectl|hugetlbfs|iso9660|mqueue|nsfs|overlay|proc|procfs|pstore|rpc_pipefs|securityfs|selinuxfs|squashfs|sysfs|tracefs)$/
-const NO_MOUNT_POINT = /^\/(dev|proc|run\/credentials\/.+|sys|var\/lib\/(docker|containers|kubelet|containerd)\/.+)($|\/)/
+const NO_MOUNT_POINT =
+  /^\/(dev|proc|run\/credentials\/.+|sys|var\/lib\/(docker|containers|kubelet|containerd)\/.+)($|\/)/
 /** They may hang when their server is away: never asked. */
 const NETWORK = /^(nfs4?|cifs|smb3?|ceph|glusterfs|lustre|9p|afs|fuse\..*)$/
 
@@ -222,7 +255,11 @@ function networkFamilies({ read }: HostFiles): readonly MetricFamily[] {
     })
   return [
     ...counters,
-    family('gauge', 'node_network_up', state('operstate', (text) => (text === 'up' ? 1 : 0))),
+    family(
+      'gauge',
+      'node_network_up',
+      state('operstate', (text) => (text === 'up' ? 1 : 0)),
+    ),
     family('counter', 'node_network_carrier_changes_total', state('carrier_changes', Number)),
   ]
 }

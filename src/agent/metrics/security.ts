@@ -29,7 +29,15 @@ const LOGIN_RECORD = 384
 const LISTEN = '0A'
 const MOST_LISTENERS = 1_024
 export const SETUID_EVERY_MS = 600_000
-const PROGRAM_FOLDERS = ['/usr/bin', '/usr/sbin', '/usr/libexec', '/usr/lib/openssh', '/usr/lib/dbus-1.0', '/usr/local/bin', '/usr/local/sbin']
+const PROGRAM_FOLDERS = [
+  '/usr/bin',
+  '/usr/sbin',
+  '/usr/libexec',
+  '/usr/lib/openssh',
+  '/usr/lib/dbus-1.0',
+  '/usr/local/bin',
+  '/usr/local/sbin',
+]
 const MOST_PROGRAMS = 8_192
 const SETUID_OR_SETGID = 0o6000
 

@@ -26,7 +26,11 @@ test.each([
   ['a port beyond all', { port: 70_000 }, 'metrics.port is not a port'],
   ['other names', { names: 'ours' }, 'metrics.names must be one of npd, node-exporter, both'],
   ['half a pair', { scrape: { cert: '/c' } }, 'metrics.scrape needs both cert and key, or neither'],
-  ['a path with dots', { scrape: { clientCa: '/a/../b' } }, 'metrics.scrape.clientCa must be an absolute path without ..'],
+  [
+    'a path with dots',
+    { scrape: { clientCa: '/a/../b' } },
+    'metrics.scrape.clientCa must be an absolute path without ..',
+  ],
   ['no truth', { security: 1 }, 'metrics.security is not true or false'],
 ])('%s is a problem, and the port stays closed', (_, value, problem) => {
   const problems: string[] = []

@@ -13,6 +13,8 @@ import { repairFamilies } from './families/repairs.ts'
 import { rolloutFamilies } from './families/rollouts.ts'
 import { metricsModule } from './metrics.ts'
 import { defined } from '#lib/defined.ts'
+import { silentLogger } from '#lib/log.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 
 /** `family{labels} value` of every sample. */
 const lines = (families: readonly Family[]): readonly string[] =>
@@ -152,14 +154,18 @@ test('figures are of the moment of the scrape, times are counted once, and nothi
   const heard: OnJob[] = []
   const cache = (kind: string) => ({
     list: () => (kind === 'Machine' ? seen : []),
+    get: () => undefined,
+    isSynced: true,
     onChange: (fn: OnJob) => {
-      heard.push(fn)
+      if (kind === 'RemedyOperationJob') heard.push(fn)
       return () => heard.splice(0)
     },
   })
   const context = {
     informers: { of: ({ kind }: { readonly kind: string }) => cache(kind) },
-    clock: { now: () => START_MS },
+    clock: new VirtualClock(START_MS),
+    log: silentLogger,
+    client: { get: () => Promise.resolve(undefined), apply: (_: unknown, o: unknown) => Promise.resolve(o) },
     metrics: { registry },
   } as unknown as ControllerContext
   for (let term = 0; term < 2; term++) {

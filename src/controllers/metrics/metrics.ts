@@ -1,43 +1,114 @@
 // Cluster state as metrics, read from the caches at scrape time, so that they cost nothing at rest and are never older than the objects. Repair
 // durations are counted as repairs end. Only the leader reports: metrics of two processes would add up.
-import { Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
+import { placesOfNodes, nodeResources, sumsByPlace } from '#measure/capacity.ts'
+import { readRequests, readUse } from '#measure/read-use.ts'
+import { nodeType } from '#nodes/objects.ts'
+import { componentFamilies, DriftAges } from './families/components.ts'
 import type { Family } from './families/family.ts'
 import { machineFamilies } from './families/machines.ts'
 import { maintenanceFamilies } from './families/maintenance.ts'
+import { poolFamilies } from './families/pools.ts'
 import { repairFamilies } from './families/repairs.ts'
 import { rolloutFamilies } from './families/rollouts.ts'
+import { serviceFamilies } from './families/service.ts'
+import { LazyReading } from './lazy-reading.ts'
+import { LEDGER_INDEXES, NodeLedger } from './node-ledger.ts'
+import { repairMetrics } from './repair-metrics.ts'
+import { ServiceLevelKeeper } from './service-level-keeper.ts'
 
 export const metricsModule: ControllerModule = { name: 'state', setup }
 
-function setup({ informers, clock, metrics: { registry } }: ControllerContext): RunningModule {
+function setup(context: ControllerContext): RunningModule {
+  const { informers, clock, metrics, client, log } = context
   const caches = {
-    machines: informers.of(machine),
+    machines: informers.of(machine, { indexes: LEDGER_INDEXES }),
     machineSets: informers.of(machineSet),
     sets: informers.of(machineComponentSet),
     canaries: informers.of(componentCanary),
     jobs: informers.of(remedyOperationJob),
     maintenance: informers.of(maintenanceEvent),
+    nodes: informers.of(nodeType),
+    permits: informers.of(operationPermit),
+  }
+  const ledger = new NodeLedger(caches, clock)
+  const keeper = new ServiceLevelKeeper({ client, clock, log }, ledger)
+  const requests = new LazyReading({
+    what: 'pods',
+    read: () => readRequests(client),
+    maxAgeMs: REQUESTS_MS,
+    clock,
+    log,
+  })
+  const use = new LazyReading({ what: 'metrics.k8s.io', read: () => readUse(client), maxAgeMs: USE_MS, clock, log })
+  const pools = (): readonly Family[] => {
+    const nodes = caches.nodes.list()
+    const places = placesOfNodes(caches.machines.list(), nodes)
+    const used = use.value
+    return poolFamilies({
+      capacity: nodeResources(nodes, places, 'capacity'),
+      allocatable: nodeResources(nodes, places, 'allocatable'),
+      requested: requests.value?.sums(places),
+      used: used === undefined ? undefined : sumsByPlace(used, places),
+    })
   }
   const families = (): readonly Family[] => [
     ...machineFamilies(caches.machines.list(), caches.machineSets.list()),
+    ...componentFamilies(caches.machines.list(), drift.ages(caches.machines.list(), clock.monotonic())),
     ...rolloutFamilies(caches.sets.list(), caches.canaries.list(), clock.now()),
     ...repairFamilies(caches.jobs.list(), clock.now()),
     ...maintenanceFamilies(caches.maintenance.list(), clock.now()),
+    ...serviceFamilies(ledger.counts, ledger.inService, keeper.kept),
+    ...pools(),
   ]
-  return { controllers: [], parts: [figures(registry, families), repairTimes(registry, caches.jobs)] }
+  const drift = new DriftAges()
+  const { registry } = metrics
+  const parts = [
+    keeper,
+    figures(registry, families),
+    nodeSeconds(registry, ledger),
+    repairMetrics(metrics, caches, clock),
+  ]
+  return { controllers: [], parts }
 }
 
-/** From the best promised time to one that should page someone. */
-const REPAIR_BUCKETS_S = [0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 180, 600, 1_800, 7_200]
+/** The API server answers a list of all pods; the sums change slowly. */
+const REQUESTS_MS = 300_000
+/** metrics-server measures every 15 s to a minute. */
+const USE_MS = 60_000
+
+function nodeSeconds(registry: Registry, ledger: NodeLedger): Part {
+  const name = 'kubenode_node_seconds_total'
+  return {
+    name: 'state-node-seconds',
+    start: () => {
+      registry.removeSingleMetric(name)
+      registry.registerMetric(
+        new Counter({
+          name,
+          help: 'Seconds of nodes by what they count as: good, planned, fault, silent, pending; since this process leads.',
+          labelNames: ['pool', 'zone', 'class', 'state'],
+          registers: [],
+          collect() {
+            this.reset()
+            for (const { labels, seconds } of ledger.totals()) this.inc({ ...labels }, seconds)
+          },
+        }),
+      )
+    },
+    stop: () => registry.removeSingleMetric(name),
+  }
+}
 
 /** All are gauges computed at scrape time. One pass over the objects serves all of them. */
 function figures(registry: Registry, families: () => readonly Family[]): Part {
@@ -69,38 +140,5 @@ function figures(registry: Registry, families: () => readonly Family[]): Part {
     stop: () => {
       for (const name of names.splice(0)) registry.removeSingleMetric(name)
     },
-  }
-}
-
-interface JobCache {
-  onChange(fn: (old: RemedyOperationJob | undefined, now: RemedyOperationJob | undefined) => void): () => void
-}
-
-function repairTimes(registry: Registry, jobs: JobCache): Part {
-  const histogram = (name: string, help: string): Histogram => {
-    registry.removeSingleMetric(name)
-    return new Histogram({ name, help, labelNames: ['rule'], buckets: REPAIR_BUCKETS_S, registers: [registry] })
-  }
-  let remove = (): void => undefined
-  return {
-    name: 'state-repair-times',
-    start: () => {
-      const decide = histogram(
-        'kubenode_repair_decide_seconds',
-        'Time from the request of a repair to its first step, including the permit and everything that delays it.',
-      )
-      const heal = histogram('kubenode_repair_heal_seconds', 'Time from the request of a repair to its verified end.')
-      remove = jobs.onChange((old, now) => {
-        if (now === undefined || old === undefined) return
-        const began = Date.parse(now.metadata.creationTimestamp ?? '')
-        const rule = now.spec.remedierRef.name
-        const seconds = (at: string | undefined) => Math.max(0, (Date.parse(at ?? '') - began) / 1_000)
-        if (old.status?.startedAt === undefined && now.status?.startedAt !== undefined)
-          decide.observe({ rule }, seconds(now.status.startedAt))
-        if (old.status?.phase !== 'Done' && now.status?.phase === 'Done' && now.status.outcome === 'Succeeded')
-          heal.observe({ rule }, seconds(now.status.finishedAt))
-      })
-    },
-    stop: () => remove(),
   }
 }

@@ -1,9 +1,10 @@
-// A policy's own rules about the cluster. Unknown waits.
+// A policy's own rules about the cluster and the target's pool. Unknown waits. Rules about a pool let recoveries pass: a way back saves the budget.
 import type { GateVerdict } from '../gate.ts'
 import type { GateContext, Question } from '../question.ts'
+import { asksPool, verdictsFor } from '../rule-verdicts.ts'
 import { deny, pass, wait } from '../verdict-of.ts'
 
-export function ruleGate({ policies }: Question, { snapshot }: GateContext): readonly GateVerdict[] {
+export function ruleGate({ policies, unit, isRecovery }: Question, { snapshot }: GateContext): readonly GateVerdict[] {
   return policies.flatMap((policy) => {
     if (policy.broken !== undefined)
       return [
@@ -15,7 +16,8 @@ export function ruleGate({ policies }: Question, { snapshot }: GateContext): rea
       ]
     const { rules = [] } = policy.spec
     if (rules.length === 0) return []
-    const answers = snapshot.rules.get(policy.name)
+    if (isRecovery && asksPool(policy)) return [pass('Rule', { reason: 'RecoveryExempt', policy })]
+    const answers = verdictsFor(policy, unit.pool, snapshot.rules, snapshot.poolRules)
     const verdicts = rules.flatMap(({ name, effect, reason, message }, at) => {
       const verdict = answers?.get(name) ?? 'unknown'
       if (verdict === 'false') return []

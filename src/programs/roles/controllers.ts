@@ -6,8 +6,10 @@ import { compileCache } from '#lib/compile-cache.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { userData } from '#agent/join/user-data.ts'
+import { providerMeter } from '#controllers/machine/metrics.ts'
 import type { ControllerModule } from '#controllers/module.ts'
 import { DeclaredAgentConfig } from '#declared/followed-agent-config.ts'
+import { metered } from '#providers/metered.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Part } from '#runtime/manager.ts'
 import { partsOf } from '#runtime/module.ts'
@@ -76,6 +78,7 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
     }
     const all = (await Promise.all(config.providers.map((p) => p.create(tools)))).map(hosts)
     const { informers, clock, random, log, metrics, supervision } = context
+    const meter = providerMeter(metrics.registry)
     // The artifacts role serves HTTPS only.
     const isPinned = config.artifactCaData === undefined && config.artifactBase.startsWith('https:')
     const pinned = isPinned ? new PinnedAuthority(context) : undefined
@@ -94,7 +97,7 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
           cluster: config.cluster,
           inspections: { ...config.inspections, apiServers: apiServersOf(config) },
           ...defined({ outbound: config.outbound }),
-          providers: Object.fromEntries(all.map(({ provider }) => [provider.name, provider])),
+          providers: Object.fromEntries(all.map(({ provider }) => [provider.name, metered(provider, meter)])),
           orphans: Object.fromEntries(config.providers.map((p) => [p.name, p.orphans])),
           join: {
             server: config.server,

@@ -13,7 +13,7 @@ export interface Family {
 
 /** Distinct label combinations of one family. The largest are kept, and the rest is summed up as `other`. */
 const MOST_SAMPLES = 500
-const OTHER = 'other'
+export const OTHER = 'other'
 
 /** How often each combination of labels occurs. */
 export function tally<T>(

@@ -51,6 +51,19 @@ export function machineFamilies(machines: readonly Machine[], sets: readonly Mac
       ),
     },
     {
+      name: 'kubenode_offering_exhausted',
+      help: 'Machines that wait because their provider has none left of an offering.',
+      labels: ['provider', 'zone', 'type'],
+      samples: tally(
+        machines.filter((m) => m.status?.provisioning?.answer === 'Exhausted'),
+        ({ spec, status }) => ({
+          provider: spec.provider?.name ?? NONE,
+          zone: status?.provisioning?.offering?.zone ?? spec.zone ?? NONE,
+          type: status?.provisioning?.offering?.type ?? NONE,
+        }),
+      ),
+    },
+    {
       name: 'kubenode_machineset_replicas',
       help: 'Machines of a MachineSet: desired, current, ready.',
       labels: ['machineset', 'which'],
