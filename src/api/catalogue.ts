@@ -22,7 +22,10 @@ export const RUNBOOKS = [
 ] as const
 export type Runbook = (typeof RUNBOOKS)[number]
 
-export const runbookPath = (r: Runbook): string => `docs/operations/runbooks/${r}.md`
+/** What no status says: Prometheus alone sees it over time, or on the host. */
+export const ALERT_RUNBOOKS = ['service-levels', 'hosts'] as const
+
+export const runbookPath = (r: Runbook | (typeof ALERT_RUNBOOKS)[number]): string => `docs/operations/runbooks/${r}.md`
 
 interface ConditionEntry {
   readonly doc: string

@@ -575,7 +575,12 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a way back does not wait for a budget: it saves it',
-    wish: { permits: [one()], ...policy(SPENT), poolRules: verdictOfPool('true'), isRecovery: () => true },
+    wish: {
+      permits: [one({ recovery: true })],
+      ...policy(SPENT),
+      poolRules: verdictOfPool('true'),
+      isRecovery: () => true,
+    },
     says: 'Granted',
   },
   {

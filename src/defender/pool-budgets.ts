@@ -51,7 +51,7 @@ export class PoolBudgetsWatch {
   }
 }
 
-export function budgetsIn(kept: KeptDays, nowMs: number): PoolBudgets {
+function budgetsIn(kept: KeptDays, nowMs: number): PoolBudgets {
   const age = nowMs - Date.parse(kept.at ?? '')
   if (Number.isNaN(age) || age > MOST_AGE_MS) return new Map()
   return new Map(

@@ -11,7 +11,7 @@ import { EVERYTHING } from './tally.ts'
 /** Policy → rule → verdict. */
 export type RuleVerdicts = ReadonlyMap<string, ReadonlyMap<string, Verdict>>
 
-export const POOL_FACT = 'pool'
+const POOL_FACT = 'pool'
 
 /** Whether a rule of the policy says something about the pool of a target. */
 export const asksPool = ({ spec }: CompiledPolicy): boolean => (spec.rules ?? []).some(({ when }) => namesPool(when))

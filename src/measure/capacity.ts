@@ -94,9 +94,9 @@ export function requestsOf({ spec }: Pod): ReadonlyMap<string, number> {
     for (const { resources } of containers ?? [])
       for (const [name, quantity] of Object.entries(resources?.requests ?? {})) add(name, amountOf(quantity))
   }
-  const init = (spec?.initContainers ?? []) as readonly Container[]
+  const init: readonly Container[] = spec?.initContainers ?? []
   const plus = (name: string, value: number): void => void sum.set(name, (sum.get(name) ?? 0) + value)
-  each(spec?.containers as readonly Container[] | undefined, plus)
+  each(spec?.containers, plus)
   each(
     init.filter((c) => c.restartPolicy === 'Always'),
     plus,
@@ -108,8 +108,7 @@ export function requestsOf({ spec }: Pod): ReadonlyMap<string, number> {
     },
   )
   for (const [name, value] of most) sum.set(name, Math.max(sum.get(name) ?? 0, value))
-  for (const [name, quantity] of Object.entries((spec?.overhead ?? {}) as Readonly<Record<string, unknown>>))
-    plus(name, amountOf(quantity))
+  for (const [name, quantity] of Object.entries(spec?.overhead ?? {})) plus(name, amountOf(quantity))
   return sum
 }
 

@@ -20,7 +20,7 @@ const MOST_DAYS = WINDOW_DAYS + 1
 /** Pool → seconds by state. */
 export type PoolSeconds = ReadonlyMap<string, StateSeconds>
 
-export interface KeptDay {
+interface KeptDay {
   /** Such as 2026-11-28, in UTC. */
   readonly day: string
   readonly pools: PoolSeconds

@@ -16,7 +16,7 @@ describe('capacity', () => {
   const nodes = [node('a', '4', { 'nvidia.com/gpu': '2' }), node('b', '500m'), node('c', '1')]
   const machines = ['a', 'b'].map((name) => {
     const made = aMachine({ name, pool: 'web' })
-    return { ...made, status: { ...made.status, nodeRef: { name, uid: name } } } as unknown as typeof made
+    return { ...made, status: { ...made.status, nodeRef: { name, uid: name } } }
   })
   const places = placesOfNodes(machines, nodes)
 

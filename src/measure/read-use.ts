@@ -6,7 +6,7 @@ import { podType } from '#nodes/objects.ts'
 import { type NodeMetrics, PodRequests, usageByNode } from './capacity.ts'
 
 /** A cluster at the limit of Kubernetes. Beyond it the sums would be wrong, so there are none. */
-export const MOST_PODS = 150_000
+const MOST_PODS = 150_000
 const METRICS_PATH = '/apis/metrics.k8s.io/v1beta1/nodes'
 const METRICS_MS = 10_000
 

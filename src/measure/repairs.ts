@@ -4,7 +4,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 
 export const ruleOf = ({ spec }: RemedyOperationJob): string => spec.remedierRef.name
 export const isDone = ({ status }: RemedyOperationJob): boolean => status?.phase === 'Done'
-export const hasSucceeded = ({ status }: RemedyOperationJob): boolean =>
+const hasSucceeded = ({ status }: RemedyOperationJob): boolean =>
   status?.phase === 'Done' && status.outcome === 'Succeeded'
 
 /** Steps that prepare the one that a repair is for. */
@@ -31,7 +31,7 @@ export const isNeedless = ({ status }: RemedyOperationJob): boolean =>
   status.nextJob === undefined
 
 /** A fault that returns within a day was not repaired. */
-export const RELAPSE_MS = 86_400_000
+const RELAPSE_MS = 86_400_000
 
 /** The repair before this one on the same node and by the same rule, if its fault came back too soon. */
 export function relapseOf(
@@ -49,7 +49,7 @@ export function relapseOf(
   })
 }
 
-export const REPAIR_WAITS = ['permit', 'window', 'drain', 'approval', 'hold'] as const
+const REPAIR_WAITS = ['permit', 'window', 'drain', 'approval', 'hold'] as const
 export type RepairWait = (typeof REPAIR_WAITS)[number]
 
 /** Undefined: it does not wait. */

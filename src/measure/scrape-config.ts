@@ -13,7 +13,6 @@ export interface ScrapeConfigAsked {
 }
 
 const INTERVAL = '30s'
-export const NODE_EXPORTER_PORT = 9_100
 
 type Group = { readonly targets: readonly string[]; readonly labels: Readonly<Record<string, string>> }
 

@@ -2,7 +2,7 @@
 import type { NodeState } from './node-state.ts'
 
 /** 99.9 %: 43.2 node-minutes in 30 days for each node. */
-export const OBJECTIVE = 0.999
+const OBJECTIVE = 0.999
 export const WINDOW_DAYS = 30
 const DAY_SECONDS = 86_400
 

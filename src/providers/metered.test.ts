@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { metered } from './metered.ts'
-import type { CreateResult, HostRequest, Provider } from './port.ts'
+import type { CreateResult, HostRequest } from './port.ts'
 import { LOCAL_CAPABILITIES } from './port.ts'
 
 function counted(answer: CreateResult) {
@@ -33,7 +33,7 @@ function counted(answer: CreateResult) {
     }
   }
   const cloud = new Cloud()
-  const provider = metered(cloud as unknown as Provider, {
+  const provider = metered(cloud, {
     called: (...args) => void lines.push(args.join(' ')),
     throttled: (name, ms) => void lines.push(`${name} waits ${ms}`),
   })
@@ -52,6 +52,6 @@ test('calls are counted by action and answer, and keep what they answer', async 
 
 test('what a provider cannot do stays absent, and its name and abilities are its own', () => {
   const { provider, cloud } = counted({ kind: 'Throttled', retryAfterMs: 0 })
-  expect([provider.power, provider.maintenance, provider.run]).toEqual([undefined, undefined, undefined])
+  for (const ability of ['power', 'maintenance', 'run'] as const) expect(provider[ability]).toBeUndefined()
   expect([provider.name, provider.capabilities]).toEqual([cloud.name, LOCAL_CAPABILITIES])
 })

@@ -18,7 +18,9 @@ interface Rule {
 }
 const read = (file: string): unknown => parse(readFileSync(join(FOLDER, file), 'utf8'))
 const { groups } = read(RULES) as { readonly groups: readonly { readonly rules: readonly Rule[] }[] }
-const rules = groups.flatMap((g) => g.rules)
+const all = groups.flatMap((g) => g.rules)
+/** The others compute something beforehand. */
+const rules = all.filter((r) => 'alert' in r)
 
 /** Every figure that the code names; of histograms also their parts. */
 const told = new Set(

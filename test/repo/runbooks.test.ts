@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { CONDITIONS, REASONS, RUNBOOKS, runbookPath } from '#api/catalogue.ts'
+import { ALERT_RUNBOOKS, CONDITIONS, REASONS, RUNBOOKS, runbookPath } from '#api/catalogue.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -13,12 +13,14 @@ interface Alerts {
   }[]
 }
 const { groups } = parse(readFileSync(join(root, 'deploy/alerts/kubenode.rules.yaml'), 'utf8')) as Alerts
-const alerts = groups.flatMap((g) => g.rules)
+/** Rules that compute something beforehand are no alerts. */
+const alerts = groups.flatMap((g) => g.rules).filter((r) => 'alert' in r)
+const ALL = [...RUNBOOKS, ...ALERT_RUNBOOKS]
 
 /** Read only: a person types them before anything is changed. That the commands and options exist is tested for every page. */
 const READS = /^(kubenode (get|why|why-not|describe|lint|rollout history) |kubectl (-n \S+ )?get )/
 
-describe.each(RUNBOOKS.map((r) => [r] as const))('the runbook %s', (runbook) => {
+describe.each(ALL.map((r) => [r] as const))('the runbook %s', (runbook) => {
   const path = join(root, runbookPath(runbook))
   const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
 
@@ -45,7 +47,7 @@ describe.each(RUNBOOKS.map((r) => [r] as const))('the runbook %s', (runbook) => 
 })
 
 test('every alert leads to a runbook', () => {
-  const known: readonly string[] = RUNBOOKS.map(runbookPath)
+  const known: readonly string[] = ALL.map(runbookPath)
   expect(alerts.length).toBeGreaterThan(0)
   expect(alerts.filter((a) => !known.includes(a.annotations.runbook)).map((a) => a.alert)).toEqual([])
 })
@@ -56,7 +58,7 @@ test('every runbook is reached from a condition or a reason', () => {
 })
 
 test('nothing else lies among the runbooks', () => {
-  const known = new Set(RUNBOOKS.map((r) => `${r}.md`))
+  const known = new Set(ALL.map((r) => `${r}.md`))
   expect(readdirSync(join(root, 'docs/operations/runbooks')).filter((f) => !known.has(f) && f !== 'README.md')).toEqual(
     [],
   )

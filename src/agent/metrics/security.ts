@@ -11,7 +11,7 @@ export interface SecurityHistory {
   readonly programs: SetuidPrograms | undefined
 }
 
-export interface SetuidPrograms {
+interface SetuidPrograms {
   readonly readMs: number
   /** Path → owner, mode, size and time of change. */
   readonly files: ReadonlyMap<string, string>

@@ -4,8 +4,8 @@ import { isObject } from '#lib/json.ts'
 import { isBelow, isNodePath } from './node-paths.ts'
 import { unknownKeys } from './unknown-keys.ts'
 
-export const METRIC_NAMES = ['npd', 'node-exporter', 'both'] as const
-export type MetricNameSet = (typeof METRIC_NAMES)[number]
+const METRIC_NAMES = ['npd', 'node-exporter', 'both'] as const
+type MetricNameSet = (typeof METRIC_NAMES)[number]
 
 /** HTTPS at the node's address, for users who may get nodes/metrics of this node. */
 export interface ScrapeConfig {

@@ -88,7 +88,7 @@ const job = (name: string, status: object) =>
     apiVersion: API_GROUP_VERSION,
     kind: 'RemedyOperationJob',
     metadata: { name, creationTimestamp: '2026-01-04T23:50:00Z' },
-    spec: { remedierRef: { name: 'rule', generation: 1 }, rung: 1 },
+    spec: { remedierRef: { name: 'rule', generation: 1 }, rung: 1, operations: [] },
     status,
   }) as unknown as RemedyOperationJob
 const exhausted = [{ type: 'Stalled', status: 'True', reason: 'LadderExhausted' }]

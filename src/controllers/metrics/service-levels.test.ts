@@ -153,13 +153,13 @@ test('pods are read page by page, and a cluster without a metrics API has no use
     ...(token !== undefined && { continue: token }),
   })
   const pages = [page('next'), page(undefined)]
-  const requests = await readRequests({ list: () => Promise.resolve(pages.shift()) } as never)
+  const requests = await readRequests({ list: (() => Promise.resolve(pages.shift())) as never })
   expect(requests?.sums(new Map([['a', { pool: 'web', class: 'c' }]])).map((s) => [s.resource, s.value])).toEqual([
     ['pods', 2],
     ['cpu', 2],
   ])
   const raw = (status: number, body: object) =>
-    readUse({ raw: () => Promise.resolve({ status, headers: {}, text: JSON.stringify(body) }) } as never)
+    readUse({ raw: () => Promise.resolve({ status, headers: {}, text: JSON.stringify(body) }) })
   expect(await raw(404, {})).toBeUndefined()
   expect((await raw(200, { items: [{ metadata: { name: 'a' }, usage: { cpu: '2' } }] }))?.get('a')?.get('cpu')).toBe(2)
   await expect(raw(500, {})).rejects.toThrow('500')
