@@ -5,10 +5,14 @@ import { stringify, parse } from 'yaml'
 import { SCRAPE_PORT } from '#api/agent-config/metrics-config.ts'
 import { LABELS, METRICS_READER, METRICS_SERVER_NAME, metricsSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { BOARDS } from '../dashboards/boards.ts'
+import { type Board, dashboardJson } from '../dashboards/dashboard.ts'
 import { PART_OF, selectorOf } from './labels.ts'
 import { METERED } from './system.ts'
 
 export const MONITORING_FILE = 'deploy/monitoring/monitoring.yaml'
+export const DASHBOARDS_FILE = 'deploy/monitoring/dashboards.yaml'
+const DASHBOARDS_FOLDER = 'deploy/monitoring/dashboards'
 export const ALERTS_FILE = 'deploy/alerts/kubenode.rules.yaml'
 
 const SCRAPER = 'kubenode-scraper'
@@ -117,6 +121,28 @@ export function monitoringFiles(root: string): ReadonlyMap<string, string> {
   const objects = monitoringObjects(readFileSync(join(root, ALERTS_FILE), 'utf8'))
   const head =
     '# Generated from deploy/charts and deploy/alerts by npm run gen. Needs the Prometheus operator, and the label kubenode.io/scrape: "true" on the namespace of Prometheus.\n'
-  const text = objects.map((o) => stringify(o, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n')
-  return new Map([[MONITORING_FILE, `${head}${text}`]])
+  return new Map([
+    [MONITORING_FILE, `${head}${documents(objects)}`],
+    [DASHBOARDS_FILE, `${DASHBOARDS_HEAD}${documents(dashboardMaps)}`],
+    ...BOARDS.map((board) => [`${DASHBOARDS_FOLDER}/${board.uid}.json`, boardText(board)] as const),
+  ])
 }
+
+const documents = (objects: readonly KubeObject[]): string =>
+  objects.map((o) => stringify(o, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n')
+
+const DASHBOARDS_HEAD =
+  '# Generated from deploy/dashboards by npm run gen. For the sidecar of Grafana, which reads ConfigMaps with the label grafana_dashboard.\n'
+const boardText = (board: Board): string => `${JSON.stringify(dashboardJson(board), null, 2)}\n`
+
+/** The label is the default of the sidecar in Grafana's chart. */
+const dashboardMaps: readonly KubeObject[] = BOARDS.map((board) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {
+    name: `${board.uid}-dashboard`,
+    namespace: SYSTEM_NAMESPACE,
+    labels: { ...PART_OF, grafana_dashboard: '1' },
+  },
+  data: { [`${board.uid}.json`]: boardText(board) },
+}))

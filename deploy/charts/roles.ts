@@ -132,7 +132,9 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
     core(['secrets'], ['get', 'create']),
     // Secret values that are sealed for one machine each.
     core(['configmaps'], ['list', 'watch', 'create', 'patch', 'delete']),
-    core(['configmaps'], ['get'], [ABANDONED_HOSTS, ORPHAN_HOSTS, SERVICE_LEVELS]),
+    core(['configmaps'], ['get'], [ABANDONED_HOSTS, ORPHAN_HOSTS]),
+    // The node-seconds of a month, which it continues.
+    core(['configmaps'], ['get'], [SERVICE_LEVELS]),
   ],
   // The list of revoked agents, which the installer made.
   approver: [core(['configmaps'], ['get', 'update'], [REVOKED_AGENTS])],

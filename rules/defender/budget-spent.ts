@@ -1,4 +1,4 @@
-// Pools whose error budget of 30 days is spent get no new versions and lose no machines; repairs and ways back go on. Audit only reports: set mode Enforce to switch it on.
+// Pools whose error budget of 30 days is spent get no new versions and lose no machines; repairs and rollbacks continue. Audit only reports: set mode Enforce to switch it on.
 import type { DefenderPolicyInput } from 'kubenode/kinds/defender-policy'
 
 export const budgetSpent: DefenderPolicyInput['spec'] = {

@@ -1,5 +1,6 @@
 // The node-seconds of each pool, day by day for the last month: what service levels of 30 days are counted from when neither Prometheus nor a history is there.
 // One bounded ConfigMap, written every few minutes by the controllers that lead. Pure.
+import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { SERVICE_LEVELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { NODE_STATES } from './node-state.ts'
@@ -35,7 +36,10 @@ export interface KeptDays {
 
 export const NOTHING_KEPT: KeptDays = { days: [], nodes: new Map(), at: undefined }
 
-export const dayOf = (nowMs: number): string => new Date(nowMs).toISOString().slice(0, 10)
+/** Characters of a date in RFC 3339. */
+const DATE = 10
+
+export const dayOf = (nowMs: number): string => timestamp(nowMs).slice(0, DATE)
 
 /** The days with what was measured since they were last written. */
 export function withMeasured(
@@ -54,7 +58,7 @@ export function withMeasured(
   const days = [...kept.days.filter((d) => d.day !== day), { day, pools }].toSorted((a, b) =>
     a.day.localeCompare(b.day),
   )
-  return { days: days.slice(-MOST_DAYS), nodes, at: new Date(nowMs).toISOString() }
+  return { days: days.slice(-MOST_DAYS), nodes, at: timestamp(nowMs) }
 }
 
 /** Sums of the days from `sinceDay` on, by pool. */
@@ -66,7 +70,7 @@ export function sumOfDays({ days }: KeptDays, sinceDay = ''): PoolSeconds {
   return sums
 }
 
-/** Whole seconds: a file that is written every few minutes needs no more. */
+/** A file that is written every few minutes needs whole seconds only. */
 export const keptText = ({ days, nodes, at }: KeptDays): string =>
   JSON.stringify({
     format: FORMAT,

@@ -3,6 +3,7 @@ import { ANNOTATIONS, TAINTS } from '#api/names.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Node } from '#nodes/objects.ts'
+import { defined } from '#lib/defined.ts'
 import { aMachine, condition } from '#test/support/fleets/defender-objects.ts'
 import { nodeState, plannedMachines, plannedTargets } from './node-state.ts'
 
@@ -20,7 +21,7 @@ const component = (state: string, version?: string) => {
     ...made,
     status: {
       ...made.status,
-      components: [{ name: 'k', state, since: '', ...(version !== undefined && { version }) }],
+      components: [{ name: 'k', state, since: '', ...defined({ version }) }],
     },
   } as unknown as typeof made
 }
@@ -55,7 +56,7 @@ test.each([
 
 const permit = (phase: string, kind: string, results?: object) =>
   ({
-    spec: { targets: [{ uid: 't1' }, { uid: 't2' }], requester: { kind }, ...(results !== undefined && { results }) },
+    spec: { targets: [{ uid: 't1' }, { uid: 't2' }], requester: { kind }, ...defined({ results }) },
     status: { phase },
   }) as unknown as OperationPermit
 

@@ -8,8 +8,8 @@ import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
 import type { Node } from '#nodes/objects.ts'
 
 /**
- * good: serves as declared. planned: does not, and a granted change or announced work is why. fault: does not, and nobody planned it. silent: its agent is not
- * heard. pending: not in service yet, or leaving.
+ * good: serves as declared. planned: does not, and a granted change or announced work is why. fault: does not, unplanned. silent: no
+ * heartbeat from its agent. pending: not in service yet, or leaving.
  */
 export const NODE_STATES = ['good', 'planned', 'fault', 'silent', 'pending'] as const
 export type NodeState = (typeof NODE_STATES)[number]
@@ -83,6 +83,6 @@ export function plannedTargets(permits: readonly OperationPermit[]): ReadonlySet
   return found
 }
 
-/** Names of Machines on whose hosts somebody works as announced. */
+/** Names of Machines whose hosts have announced work in progress. */
 export const plannedMachines = (events: readonly MaintenanceEvent[]): ReadonlySet<string> =>
   new Set(events.flatMap((e) => (standsOff(e) && !e.spec.unplanned ? [e.spec.machine] : [])))

@@ -53,7 +53,7 @@ export async function readScrapeConfig(
   }
 }
 
-/** Hosts may open their port in a file of their own, which nobody else can read. */
+/** Hosts may open their port in a file of their own, which only the host reads. */
 async function declaredPort(client: Pick<KubeClient, 'get'>): Promise<number | undefined> {
   const { namespace, name } = AGENT_CONFIG_MAP
   const map = await client.get<KubeObject>(coreKind('ConfigMap'), { namespace, name })

@@ -1,4 +1,4 @@
-// What repairs were worth: outcomes, those that nobody needed, those whose fault came back, and what they waited for. Pure.
+// What repairs were worth: outcomes, needless ones, those whose fault came back, and what they waited for. Pure.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 

@@ -31,8 +31,8 @@ export function scrapeTargets(
   const byName = new Map(nodes.map((n) => [n.metadata.name ?? '', n]))
   const targets: ScrapeTarget[] = []
   const left: { machine: string; why: string }[] = []
-  for (const machine of machines.toSorted((a, b) => nameOf(a).localeCompare(nameOf(b)))) {
-    const name = nameOf(machine)
+  for (const machine of machines.toSorted(byName)) {
+    const { name = '' } = machine.metadata
     const node = machine.status?.nodeRef?.name
     const host = addressOf(machine, node === undefined ? undefined : byName.get(node))
     if (machine.spec.channel === 'Observe') left.push({ machine: name, why: 'it is observed only and has no agent' })
@@ -43,7 +43,7 @@ export function scrapeTargets(
   return { targets, left }
 }
 
-const nameOf = (machine: Machine): string => machine.metadata.name ?? ''
+const byName = (a: Machine, b: Machine): number => (a.metadata.name ?? '').localeCompare(b.metadata.name ?? '')
 
 function addressOf({ spec }: Machine, node: NodeAddresses | undefined): string | undefined {
   const addresses = node?.status?.addresses ?? []

@@ -30,7 +30,7 @@ describe('a service level', () => {
     expect(budget?.left).toBe(1)
     expect(budgetOf(plus(NO_SECONDS, { fault: 43.2 * 60 }), 1, 30)?.left).toBeCloseTo(0)
     expect(budgetOf(plus(NO_SECONDS, { silent: 2 * 43.2 * 60 }), 1, 30)?.left).toBeCloseTo(-1)
-    // Nobody can say what a pool without nodes may spend.
+    // The budget of a pool without nodes is unknown.
     expect(budgetOf(NO_SECONDS, 0, 30)).toBeUndefined()
   })
 })
@@ -50,7 +50,7 @@ describe('time in states', () => {
     ])
   })
 
-  test('every second is counted once, whenever somebody asks', () => {
+  test('every second is counted once, whenever the sums are read', () => {
     const step = fc.record({
       thing: fc.integer({ min: 0, max: 4 }),
       state: fc.constantFrom(...NODE_STATES, 'gone'),

@@ -40,7 +40,7 @@ export interface Budget {
   readonly days: number
 }
 
-/** Undefined for a pool without nodes in service: nobody can say what it may spend. */
+/** Undefined for a pool without nodes in service: what it may spend is unknown. */
 export function budgetOf(
   { fault, silent }: StateSeconds,
   nodes: number,

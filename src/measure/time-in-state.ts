@@ -1,5 +1,5 @@
 // How long many things were in which state, exact from their transitions: each thing adds the time since its last change to the labels that it had. Pure: the
-// clock is handed in. Labels are bounded, so that a fleet of many pools costs no more series than the bound.
+// clock is handed in. The number of label combinations is bounded.
 export type Labels = Readonly<Record<string, string>>
 
 interface Kept {

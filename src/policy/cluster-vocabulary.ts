@@ -21,7 +21,7 @@ export const clusterVocabulary: Vocabulary = {
       fields: {
         name: { type: 'string', doc: 'Its name.' },
         budgetLeft: number(
-          'Share of its error budget of the last 30 days (99.9 % of node-seconds good) that is left: 1 untouched, 0 spent, below 0 overspent. Unknown while nobody has measured it for half an hour.',
+          'Share of its error budget of the last 30 days (99.9 % of node-seconds good) that is left: 1 untouched, 0 spent, below 0 overspent. Unknown if it was not measured in the last half hour.',
         ),
       },
     },

@@ -34,7 +34,7 @@ export interface KeySecret {
   readonly serverName: string
 }
 
-/** Asked again every minute: whoever keeps the pair renews it there. */
+/** Asked again every minute: the caller keeps the pair and renews it. */
 export interface KeySource {
   readonly pair: () => Promise<Pair>
 }

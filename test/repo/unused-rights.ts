@@ -27,7 +27,7 @@ export const UNUSED: readonly UnusedRight[] = [
     right:
       /^controllers: (list nodes\.metrics\.k8s\.io|get configmaps named kubenode-service-levels in kubenode-system)$/,
     reason: 'read while somebody scrapes, where the cluster serves it; the days of a month are read once a term',
-    test: 'src/controllers/metrics/service-levels.test.ts',
+    test: 'src/controllers/metrics/service-levels/service-levels.test.ts',
   },
   {
     right:

@@ -236,7 +236,7 @@ const NETWORK_COUNTERS: Readonly<Record<string, string>> = {
   tx_errors: 'transmit_errs',
   tx_dropped: 'transmit_drop',
 }
-/** One a pod: a node with 200 pods would otherwise have 1,600 series that are gone with the pod. */
+/** One a pod: a node with 200 pods would otherwise have 1,600 series that end with the pod. */
 const OF_PODS = /^(veth|cali|lxc|cilium_|nodelocaldns|tunl|azv|eni[0-9a-f]{11})/
 
 function networkFamilies({ read }: HostFiles): readonly MetricFamily[] {

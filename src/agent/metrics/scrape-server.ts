@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { ScrapeConfig } from '#api/agent-config/metrics-config.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
@@ -57,7 +58,7 @@ export class ScrapeServer {
         port: settings.port,
         keys: this.#keys(),
         right: ofNode(node),
-        ...(clientCa !== undefined && { clientCa }),
+        ...defined({ clientCa }),
       })
       await this.#server.start()
     } catch (e) {

@@ -1,5 +1,5 @@
 // What a node knows of its own security, off by default. Each metric says in its help what it is good for. Nothing here runs a program; what it costs is a few
-// hundred stat calls every ten minutes, and only while somebody scrapes.
+// hundred stat calls every ten minutes, and only while the agent is scraped.
 import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MetricFamily, Sample } from './exposition.ts'
@@ -74,12 +74,12 @@ export function securityMetrics(ports: SecurityPorts, before: SecurityHistory | 
     ),
     ...gauge(
       'kubenode_node_listening_sockets_new',
-      'Listeners that were not there when this agent was first scraped: a service that nobody declared.',
+      'Listeners that were not there when this agent was first scraped: a service that no commit declared.',
       fresh,
     ),
     ...gauge(
       'kubenode_node_setuid_programs',
-      'Programs that run as their owner whoever starts them, in the folders of programs.',
+      'Programs with setuid or setgid in the folders of programs: any user runs them as their owner.',
       programs.files.size,
     ),
     {
@@ -90,7 +90,7 @@ export function securityMetrics(ports: SecurityPorts, before: SecurityHistory | 
     },
     {
       name: 'kubenode_node_failed_logins_total',
-      help: 'Failed logins that the host keeps; falls when its log is rotated. A rise on many nodes at once is somebody who tries passwords.',
+      help: 'Failed logins that the host keeps; falls when its log is rotated. A rise on many nodes at once is an attacker who tries passwords.',
       type: 'counter' as const,
       samples: logins === undefined ? [] : [{ value: Math.floor(logins / LOGIN_RECORD) }],
     },

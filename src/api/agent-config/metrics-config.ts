@@ -97,7 +97,7 @@ function scrapeOf(v: unknown, problems: string[]): ScrapeConfig | undefined {
   return found.length > 0 ? undefined : { port, cert, key, clientCa }
 }
 
-/** Why git may not declare this: the port on loopback asks nobody who reads it. */
+/** Why git may not declare this: the port on loopback serves every reader. */
 export function metricsLimitProblems(value: unknown, path: string): readonly string[] {
   if (!isObject(value)) return []
   const { port, scrape } = value

@@ -22,10 +22,10 @@ import { poolFamilies } from './families/pools.ts'
 import { repairFamilies } from './families/repairs.ts'
 import { rolloutFamilies } from './families/rollouts.ts'
 import { serviceFamilies } from './families/service.ts'
-import { LazyReading } from './lazy-reading.ts'
-import { LEDGER_INDEXES, NodeLedger } from './node-ledger.ts'
-import { repairMetrics } from './repair-metrics.ts'
-import { ServiceLevelKeeper } from './service-level-keeper.ts'
+import { LazyReading } from './service-levels/lazy-reading.ts'
+import { LEDGER_INDEXES, NodeLedger } from './service-levels/node-ledger.ts'
+import { repairMetrics } from './repairs/metrics.ts'
+import { ServiceLevelKeeper } from './service-levels/keeper.ts'
 
 export const metricsModule: ControllerModule = { name: 'state', setup }
 

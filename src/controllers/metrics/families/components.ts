@@ -1,4 +1,4 @@
-// Metrics of components: how many machines run which version, and for how long some have run what nobody declared.
+// Metrics of components: how many machines run which version, and how long some have been modified.
 import type { Machine } from '#api/kinds/machine.ts'
 import { type Family, OTHER, tally } from './family.ts'
 
@@ -21,7 +21,7 @@ export function componentFamilies(machines: readonly Machine[], ages: ReadonlyMa
     },
     {
       name: 'kubenode_component_drifted_machines',
-      help: 'Machines on which somebody changed files or units of a component that wait for a switch to be put back.',
+      help: 'Machines with modified files or units of a component that are restored by its next switch.',
       labels: ['component'],
       samples: tally(
         runs.filter((c) => c.drifted !== undefined),

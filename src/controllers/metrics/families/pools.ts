@@ -27,7 +27,7 @@ export function poolFamilies({ capacity, allocatable, requested, used }: PoolRes
     family('kubenode_pool_allocatable', 'What the nodes of a pool have for pods.', allocatable),
     family(
       'kubenode_pool_requested',
-      'What pods on the nodes of a pool request; read every five minutes while somebody scrapes, absent beyond 150,000 pods.',
+      'What pods on the nodes of a pool request; read every five minutes while metrics are scraped, absent beyond 150,000 pods.',
       requested,
     ),
     family(

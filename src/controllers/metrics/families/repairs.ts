@@ -1,10 +1,10 @@
 // Metrics of repairs: jobs by phase, outcome and rung, open jobs by rule, exhausted ladders, and how long the oldest has waited for its permit.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { findCondition } from '#kube/conditions.ts'
+import { ruleOf } from '#measure/repairs.ts'
 import { type Family, tally } from './family.ts'
 
 const NONE = 'none'
-const ruleOf = ({ spec }: RemedyOperationJob): string => spec.remedierRef.name
 
 const isExhausted = ({ status }: RemedyOperationJob): boolean =>
   findCondition(status?.conditions, 'Stalled')?.reason === 'LadderExhausted'

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { defined } from '#lib/defined.ts'
 import { silentLogger } from '#lib/log.ts'
 import { keptIn, SERVICE_LEVELS_KEY } from '#measure/kept-days.ts'
 import { readRequests, readUse } from '#measure/read-use.ts'
@@ -8,11 +9,11 @@ import { aMachine, condition, uidOf } from '#test/support/fleets/defender-object
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { LazyReading } from './lazy-reading.ts'
 import { type LedgerCaches, NodeLedger } from './node-ledger.ts'
-import { KEEP_MS, ServiceLevelKeeper } from './service-level-keeper.ts'
+import { KEEP_MS, ServiceLevelKeeper } from './keeper.ts'
 
 type Handler = (old: unknown, now: unknown) => void
 
-/** A cache that tests fill: what it is told, its users hear. */
+/** A cache that tests fill. */
 class Cache<T extends KubeObject> {
   readonly #objects = new Map<string, T>()
   readonly #handlers = new Set<Handler>()
@@ -124,7 +125,7 @@ test('days of another release are not written over', async () => {
   expect(kept()).toBeUndefined()
 })
 
-test('what costs the API server something is read while somebody asks, and no sum outlives a failure', async () => {
+test('what costs the API server something is read on request, and no sum outlives a failure', async () => {
   const clock = new VirtualClock(0)
   let [reads, isDown] = [0, false]
   const reading = new LazyReading({
@@ -150,7 +151,7 @@ test('pods are read page by page, and a cluster without a metrics API has no use
   const page = (token: string | undefined) => ({
     items: [{ metadata: {}, spec: { nodeName: 'a', containers: [{ resources: { requests: { cpu: '1' } } }] } }],
     resourceVersion: '1',
-    ...(token !== undefined && { continue: token }),
+    ...defined({ continue: token }),
   })
   const pages = [page('next'), page(undefined)]
   const requests = await readRequests({ list: (() => Promise.resolve(pages.shift())) as never })

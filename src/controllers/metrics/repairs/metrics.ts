@@ -1,4 +1,4 @@
-// What repairs were worth, counted as they end: outcomes, those that nobody needed, relapses, and what they wait for.
+// What repairs were worth, counted as they end: outcomes, needless ones, relapses, and what they wait for.
 import { Counter, Histogram } from 'prom-client'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'

@@ -1,4 +1,4 @@
-// A reading that is made only while somebody asks for it: the last value at once, and a new one in the background when it is too old. Without a scraper it costs nothing.
+// A reading that is made only on request: the last value at once, and a new one in the background when it is too old. Without a scraper it costs nothing.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
