@@ -31,7 +31,7 @@ export function scrapeTargets(
   const byName = new Map(nodes.map((n) => [n.metadata.name ?? '', n]))
   const targets: ScrapeTarget[] = []
   const left: { machine: string; why: string }[] = []
-  for (const machine of machines.toSorted(byName)) {
+  for (const machine of machines.toSorted(inOrder)) {
     const { name = '' } = machine.metadata
     const node = machine.status?.nodeRef?.name
     const host = addressOf(machine, node === undefined ? undefined : byName.get(node))
@@ -43,7 +43,7 @@ export function scrapeTargets(
   return { targets, left }
 }
 
-const byName = (a: Machine, b: Machine): number => (a.metadata.name ?? '').localeCompare(b.metadata.name ?? '')
+const inOrder = (a: Machine, b: Machine): number => (a.metadata.name ?? '').localeCompare(b.metadata.name ?? '')
 
 function addressOf({ spec }: Machine, node: NodeAddresses | undefined): string | undefined {
   const addresses = node?.status?.addresses ?? []

@@ -1,7 +1,7 @@
 // No panel, rule or alert names a metric or a label that nothing exports: the registries of the programs and the agent's exposition are asked, not the source.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { hostFiles } from '#agent/metrics/host-files.ts'

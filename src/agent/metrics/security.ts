@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { MetricFamily, Sample } from './exposition.ts'
 import type { ReadText } from './host-files.ts'
 
-/** What earlier scrapes saw; part of the agent's memory only, so a restart begins anew. */
+/** What earlier scrapes saw; part of the agent's memory only, so a restart begins again. */
 export interface SecurityHistory {
   readonly listeners: ReadonlySet<string>
   readonly programs: SetuidPrograms | undefined
