@@ -6,6 +6,7 @@ import { certificateExpiry } from '../../rules/certificates/certificate-expiry.t
 import { crashLooping } from '../../rules/component/crash-looping.ts'
 import { logProblem } from '../../rules/component/log-problem.ts'
 import { unwellComponent } from '../../rules/component/unwell-component.ts'
+// Not declared here: rules/defender/budget-spent.ts, which holds new versions for pools whose error budget is spent.
 import { careful } from '../../rules/defender/careful.ts'
 import { kernelDeadlock } from '../../rules/kernel/kernel-deadlock.ts'
 import { tasksHung } from '../../rules/kernel/tasks-hung.ts'

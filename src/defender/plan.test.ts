@@ -576,7 +576,14 @@ const CASES: readonly Case[] = [
   {
     name: 'a way back does not wait for a budget: it saves it',
     wish: {
-      permits: [one({ recovery: true })],
+      permits: [
+        one({
+          operations: ['SwitchComponent'],
+          component: { name: 'beacon', version: '1.0.0' },
+          requester: { manager: 'm', kind: 'MachineComponentSet', name: 'base', uid: 'base' },
+          recovery: true,
+        }),
+      ],
       ...policy(SPENT),
       poolRules: verdictOfPool('true'),
       isRecovery: () => true,

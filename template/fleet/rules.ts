@@ -4,7 +4,6 @@ import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 import type { Chart } from 'cdk8s'
 import { certificateExpiry } from '../rules/certificates/certificate-expiry.ts'
 import { unwellComponent } from '../rules/component/unwell-component.ts'
-import { budgetSpent } from '../rules/defender/budget-spent.ts'
 import { careful } from '../rules/defender/careful.ts'
 import { kernelDeadlock } from '../rules/kernel/kernel-deadlock.ts'
 import { notReady } from '../rules/node/not-ready.ts'
@@ -37,8 +36,7 @@ const metadata = { annotations: { 'kubenode.io/declared-elsewhere': 'kubelet,con
 
 export function declareRules(chart: Chart): void {
   new DefenderPolicy(chart, 'careful', { spec: careful })
-  // Switched off (mode Audit): holds new versions for pools whose error budget is spent. `mode: 'Enforce'` switches it on.
-  new DefenderPolicy(chart, 'budget-spent', { spec: budgetSpent })
+  // rules/defender/budget-spent.ts holds new versions for pools whose error budget is spent; declare it here with mode Enforce to switch it on.
   for (const [name, spec] of Object.entries(ENFORCED)) new NodeRemedier(chart, name, { metadata, spec })
   for (const [name, spec] of Object.entries(DRY_RUN))
     new NodeRemedier(chart, name, { metadata, spec: { ...spec, mode: 'DryRun' } })
