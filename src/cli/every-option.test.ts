@@ -533,6 +533,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'local up --nodes': [],
   'logs --tail': [],
   'machine readmit --all-waiting': [],
+  'monitoring scrape-config --port': [],
   'maintenance plan --from': ['--until', '2h', '--reason', 'x'],
   'maintenance plan --until': ['--reason', 'x'],
   'plan --max-chars': [],
