@@ -63,10 +63,7 @@ export const COMMAND_GROUPS: readonly Group[] = [
         'Approve a permit, the deletions of a release, or a digest',
         () => import('./commands/rollout/approve.ts'),
       ),
-      brake: as(
-        'What is stopped in all clusters, and which may change',
-        () => import('./commands/rollout/brake.ts'),
-      ),
+      brake: as('What is stopped in all clusters, and which may change', () => import('./commands/rollout/brake.ts')),
       pause: as('Start nothing new of an object', rollout),
       resume: as('Remove your pause or pin of an object', rollout),
       rollback: as('Return a set to an earlier revision', rollout),

@@ -92,9 +92,7 @@ describe.each(SERVERS)('on %s', (_, start) => {
   /** Another name for each, so that the cases do not meet; a kind with one object keeps its own. */
   const renamed = (r: Rejected, i: number): KubeObject => {
     const object = rejectedObject(r) as unknown as KubeObject
-    return ONLY_ONE.has(r.kind.kind)
-      ? object
-      : { ...object, metadata: { ...object.metadata, name: `rejected-${i}` } }
+    return ONLY_ONE.has(r.kind.kind) ? object : { ...object, metadata: { ...object.metadata, name: `rejected-${i}` } }
   }
 
   beforeAll(async () => {
