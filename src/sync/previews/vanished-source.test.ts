@@ -6,6 +6,7 @@ import { cluster } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { releasePipeline } from '#api/kinds/release-pipeline.ts'
+import { fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { createEventRecorder } from '#kube/events.ts'
@@ -20,7 +21,7 @@ import { syncModule, type SyncContext } from '../role.ts'
 import { reconcilePreviews } from './reconcile.ts'
 
 const KEY = 'fleet/main'
-const KINDS = [approval, cluster, fleetSource, operationalHold, releasePipeline, release]
+const KINDS = [approval, cluster, fleetSource, operationalHold, releasePipeline, release, fleetBrake]
 
 const preview = (of: string, more: object = {}) => ({
   apiVersion: API_GROUP_VERSION,

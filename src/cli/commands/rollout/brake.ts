@@ -1,6 +1,5 @@
 // `kubenode brake status | lift`: what is stopped in all clusters of the fleet, which clusters may change, and how a person lifts a stop. On the hub.
 import { type Command, InvalidArgumentError } from 'commander'
-import { BRAKE_NAME } from '#api/kinds/fleet-brake.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, withServer } from '../../fleet/connect.ts'
 import type { RequestOptions } from './requests.ts'
@@ -14,7 +13,7 @@ function stopName(what: string): string {
 }
 
 export function register(program: Command, io: Io): void {
-  const brake = program.command('brake').description(`the brake over all clusters: FleetBrake ${BRAKE_NAME} of the hub`)
+  const brake = program.command('brake').description('the brake over all clusters: FleetBrake fleet of the hub')
   withServer(brake.command('status'))
     .description('show what is stopped in all clusters, and which clusters may change now')
     .action(async (options: ServerOptions) => (await import('./show-brake.ts')).brakeStatus(options, io))
