@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { approval } from '#api/kinds/approval.ts'
 import { cluster } from '#api/kinds/cluster.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { releasePipeline } from '#api/kinds/release-pipeline.ts'
@@ -21,7 +22,7 @@ import { syncModule, type SyncContext } from '../role.ts'
 import { reconcilePreviews } from './reconcile.ts'
 
 const KEY = 'fleet/main'
-const KINDS = [approval, cluster, fleetSource, operationalHold, releasePipeline, release, fleetBrake]
+const KINDS = [approval, cluster, fleetSource, operationalHold, releasePipeline, release, fleetBrake, defenderPolicy]
 
 const preview = (of: string, more: object = {}) => ({
   apiVersion: API_GROUP_VERSION,
