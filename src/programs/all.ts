@@ -108,6 +108,7 @@ export const ROLES = {
       'local-repositories',
       'git-webhooks',
       'sync-connections',
+      'release-figures',
     ],
     reaches: ['git servers', 'the API servers of Clusters', 'receivers of notifications', 'what gates ask'],
     switches: {
