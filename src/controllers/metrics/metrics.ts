@@ -1,6 +1,6 @@
 // Cluster state as metrics, read from the caches at scrape time, so that they cost nothing at rest and are never older than the objects. Repair
 // durations are counted as repairs end. Only the leader reports: metrics of two processes would add up.
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
@@ -8,6 +8,7 @@ import { machine } from '#api/kinds/machine.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { termFiguresIn } from '#runtime/figures.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
@@ -92,18 +93,11 @@ function nodeSeconds(registry: Registry, ledger: NodeLedger): Part {
   return {
     name: 'state-node-seconds',
     start: () => {
-      registry.removeSingleMetric(name)
-      registry.registerMetric(
-        new Counter({
-          name,
-          help: 'Seconds of nodes by what they count as: good, planned, fault, silent, pending; since this process leads.',
-          labelNames: ['pool', 'zone', 'class', 'state'],
-          registers: [],
-          collect() {
-            this.reset()
-            for (const { labels, seconds } of ledger.totals()) this.inc({ ...labels }, seconds)
-          },
-        }),
+      termFiguresIn(registry).sums(
+        name,
+        'Seconds of nodes by what they count as: good, planned, fault, silent, pending; since this process leads.',
+        ['pool', 'zone', 'class', 'state'],
+        () => ledger.totals().map(({ labels, seconds }) => ({ labels, value: seconds })),
       )
     },
     stop: () => registry.removeSingleMetric(name),

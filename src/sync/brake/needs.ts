@@ -3,11 +3,11 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
+import { byCodeUnit } from '#lib/go-text.ts'
 import { isAtWork } from '../release/cluster-phase.ts'
+import { isPlaneChanging } from '../release/plane-state.ts'
 import type { Evidences } from './stops.ts'
 import type { Need } from './turns.ts'
-
-const CHANGING: ReadonlySet<string> = new Set(['Upgrading', 'RollingBack', 'Restoring'])
 
 export interface NeedsSeen {
   readonly releases: readonly Release[]
@@ -30,18 +30,14 @@ export function needsOf({ releases, clusters, evidences }: NeedsSeen): ReadonlyM
       if (c.waitingFor?.predicate === 'FleetBudget') asking.push({ cluster, since: c.waitingFor.since })
     }
   }
-  for (const cluster of clusters)
-    if (cluster.status?.change !== undefined || CHANGING.has(cluster.status?.phase ?? ''))
-      changing.add(namespacedName(cluster))
+  for (const cluster of clusters) if (isPlaneChanging(cluster.status)) changing.add(namespacedName(cluster))
   for (const [cluster, evidence] of evidences) {
     if (cluster === HUB_TARGET || evidence === undefined) continue
     if (evidence.openSlices > 0) changing.add(cluster)
     // Machines that a finished Release left over: they have waited longest.
     else if (evidence.waitingSlices > 0) asking.unshift({ cluster, since: '' })
   }
-  const ordered = asking.toSorted((a, b) =>
-    a.since < b.since ? -1 : a.since > b.since ? 1 : a.cluster < b.cluster ? -1 : 1,
-  )
+  const ordered = asking.toSorted((a, b) => byCodeUnit(a.since, b.since) || byCodeUnit(a.cluster, b.cluster))
   return new Map<string, Need>([
     ...[...changing].toSorted().map((cluster) => [cluster, 'Changes'] as const),
     ...ordered.flatMap(({ cluster }) => (changing.has(cluster) ? [] : [[cluster, 'Begins'] as const])),

@@ -2,6 +2,7 @@
 // one knows that it ended, or its time is over. Pure.
 import type { Turn } from '#api/kinds/fleet-brake.ts'
 import { timestamp } from '#lib/clock.ts'
+import { byCodeUnit } from '#lib/go-text.ts'
 
 /** A hub that is away for longer lets nothing new begin. */
 export const TURN_MS = 10 * 60_000
@@ -39,7 +40,7 @@ export function planTurns({ before, needs, isReturned, isThere, max }: TurnsSeen
   const given = inOrder
     .slice(0, Math.max(0, max - kept.length))
     .map(([cluster]) => ({ cluster, since: timestamp(now), until: timestamp(now + TURN_MS) }))
-  return [...kept, ...given].toSorted((a, b) => (a.cluster < b.cluster ? -1 : 1))
+  return [...kept, ...given].toSorted((a, b) => byCodeUnit(a.cluster, b.cluster))
 }
 
 /** What the copy of a cluster says: its own turn, while it is needed there. */

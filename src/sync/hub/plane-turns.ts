@@ -12,7 +12,7 @@ import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/ap
 import { isNewToStage, planeTrouble } from '../release/plane-state.ts'
 import { HUB } from '../release/tracks.ts'
 import { actingUser } from './source-writes.ts'
-import { chainNow, isNewestNow, type Work } from './release-work.ts'
+import { chainNow, newerThan, type Work } from './release-work.ts'
 import type { HubShared } from './shared.ts'
 
 type Shared = Pick<HubShared, 'context' | 'clusters' | 'releases' | 'hub' | 'locks'>
@@ -52,12 +52,14 @@ export class PlaneTurns {
     const { track, commit } = release.spec
     const key = namespacedName(release)
     const done = this.#done.get(key)?.get(name)
-    const owner = { source: namespacedName(source), track, target: 'Hub' as const }
-    const isKnown = done?.digest === plane.digest
-    if (!isKnown && !this.#isApplied(plane, live, owner.source)) {
+    if (done?.digest === plane.digest) {
+      if (done.isChanged && live.metadata.annotations?.[ANNOTATIONS.commit] !== commit)
+        return answerOf(notObserved(plane))
+    } else if (!this.#isApplied(plane, live, namespacedName(source))) {
       const own = refText(plane.ref)
+      const owner = { source: namespacedName(source), track, target: 'Hub' as const }
       const report = await this.#shared.locks.run(`${HUB}/${owner.source}/${track}`, async () => {
-        if (!isNewestNow(this.#shared, release)) return undefined
+        if (newerThan(this.#shared, release) !== undefined) return undefined
         return applyToCluster(this.#shared.hub.as(actingUser(source)), {
           ...order,
           target: { objects: [plane], rejected: [] },
@@ -72,13 +74,13 @@ export class PlaneTurns {
       const { answer, plan } = report
       if (answer.kind !== 'Seen' || !answer.isApplied) return report
       const isChanged = plan?.operations.some((o) => isWrite(o) && o.commit === commit) === true
-      this.#remember(key, name, { digest: plane.digest, isChanged })
+      const ofRelease = this.#done.get(key) ?? new Map<string, Done>()
+      this.#done.set(key, ofRelease.set(name, { digest: plane.digest, isChanged }))
       if (isChanged) {
         this.#wrote.set(namespacedName(live), commit)
         return answerOf(notObserved(plane), report)
       }
-    } else if (isKnown && done.isChanged && live.metadata.annotations?.[ANNOTATIONS.commit] !== commit)
-      return answerOf(notObserved(plane))
+    }
     const isNew = isNewToStage(chainNow(this.#shared, release), release, live)
     const trouble = planeTrouble({ cluster: live, isNew, now: clock.now() })
     return trouble === undefined ? 'Current' : answerOf(trouble)
@@ -97,11 +99,6 @@ export class PlaneTurns {
       (wrote === undefined || annotations[ANNOTATIONS.commit] === wrote) &&
       matchesDeclared(object, live)
     )
-  }
-
-  #remember(key: string, name: string, done: Done): void {
-    const ofRelease = this.#done.get(key) ?? new Map<string, Done>()
-    this.#done.set(key, ofRelease.set(name, done))
   }
 }
 

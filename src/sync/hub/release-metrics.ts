@@ -1,12 +1,12 @@
 // The figures of delivery, counted as releases end: how many, how long from commit to complete, how many failed, how long until the next good one; and what stages wait for.
-import { Counter, Histogram } from 'prom-client'
 import type { Release } from '#api/kinds/release.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import type { Clock } from '#lib/clock.ts'
 import { hasEnded, isFailed, leadSeconds, restoreSeconds, stageWaits } from '#measure/releases.ts'
-import { TimeInState } from '#measure/time-in-state.ts'
+import { type LabelledSeconds, TimeInState } from '#measure/time-in-state.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
+import { termFiguresIn } from '#runtime/figures.ts'
 import { boundedLabel, type RuntimeMetrics } from '#runtime/metrics.ts'
 
 /** From a change of one small cluster to one that soaks for days in each stage. */
@@ -62,46 +62,34 @@ export function releaseMetrics(
   }
 }
 
-/** A new term of leadership starts with new counts. */
-function metersIn(
-  registry: RuntimeMetrics['registry'],
-  waited: () => readonly { readonly labels: Readonly<Record<string, string>>; readonly seconds: number }[],
-) {
-  const histogram = (name: string, help: string) => {
-    registry.removeSingleMetric(name)
-    return new Histogram({ name, help, labelNames: ['track'], buckets: LEAD_BUCKETS_S, registers: [registry] })
-  }
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) => {
-    registry.removeSingleMetric(name)
-    return new Counter({ name, help, labelNames, registers: [registry] })
-  }
-  const wait = 'kubenode_release_stage_wait_seconds_total'
-  registry.removeSingleMetric(wait)
-  const waitSeconds = new Counter({
-    name: wait,
-    help: 'Time that stages of open releases waited, by what for.',
-    labelNames: ['stage', 'why'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const { labels, seconds } of waited()) this.inc({ ...labels }, seconds)
-    },
-  })
+function metersIn(registry: RuntimeMetrics['registry'], waited: () => readonly LabelledSeconds[]) {
+  const { counter, histogram, sums } = termFiguresIn(registry)
+  sums(
+    'kubenode_release_stage_wait_seconds_total',
+    'Time that stages of open releases waited, by what for.',
+    ['stage', 'why'],
+    () => waited().map(({ labels, seconds }) => ({ labels, value: seconds })),
+  )
   return {
-    waitSeconds,
     lead: histogram(
       'kubenode_release_lead_seconds',
       'Time from the commit that sync followed to its end in every stage.',
+      LEAD_BUCKETS_S,
+      'track',
     ),
     restore: histogram(
       'kubenode_release_restore_seconds',
       'Time from the failure of a release to the next one of its track that succeeded.',
+      LEAD_BUCKETS_S,
+      'track',
     ),
     ended: counter(
       'kubenode_releases_ended_total',
       'Ended releases by outcome, and whether the change failed anywhere.',
-      ['track', 'outcome', 'failed'],
+      'track',
+      'outcome',
+      'failed',
     ),
-    rollbacks: counter('kubenode_release_rollbacks_total', 'Reverts that reached every stage.', ['track']),
+    rollbacks: counter('kubenode_release_rollbacks_total', 'Reverts that reached every stage.', 'track'),
   }
 }

@@ -21,9 +21,11 @@ export interface Work {
   readonly isHeld?: boolean
 }
 
-/** Reads only the order of the Releases: cheap enough to ask before each write. */
-export const isNewestNow = ({ releases }: Pick<HubCaches, 'releases'>, { metadata, spec }: Release): boolean =>
-  chainOf(releasesIn(releases.list(), metadata.namespace), spec).at(-1)?.metadata.name === metadata.name
+/** The name of the Release that supersedes this one. Reads only the order of the Releases: cheap enough to ask before each write. */
+export function newerThan({ releases }: Pick<HubCaches, 'releases'>, { metadata, spec }: Release): string | undefined {
+  const newest = chainOf(releasesIn(releases.list(), metadata.namespace), spec).at(-1)?.metadata.name
+  return newest === undefined || newest === metadata.name ? undefined : newest
+}
 
 /** The Releases of its track as last written. Read on demand, because others proceed while a cluster is being read. */
 export const chainNow = (

@@ -21,7 +21,7 @@ import type { InForce } from './pipeline-before.ts'
 import { ClusterPasses, seenCluster } from './release-apply.ts'
 import { type Rendering, rendering } from './release-rendering.ts'
 import { conditionsOf, recordEvents, report, stalled } from './release-report.ts'
-import { chainNow, ofClustersNow, type Work } from './release-work.ts'
+import { chainNow, newerThan, ofClustersNow, type Work } from './release-work.ts'
 import { revertFailed } from './revert.ts'
 import type { HubShared } from './shared.ts'
 
@@ -94,12 +94,6 @@ function forget({ gateReads, pipelinesBefore, comparedAt }: ReleaseLoop, { metad
   gateReads.forget(uid)
   pipelinesBefore.forget(uid)
   comparedAt.delete(uid)
-}
-
-/** The name of the Release that supersedes this one. */
-function newerThan(loop: ReleaseLoop, release: Release): string | undefined {
-  const newest = chainNow(loop, release).at(-1)?.metadata.name
-  return newest === undefined || newest === release.metadata.name ? undefined : newest
 }
 
 async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext): Promise<Outcome> {

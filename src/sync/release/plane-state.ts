@@ -25,6 +25,9 @@ const REFUSED_FOR_MS = 60_000
 /** Steps that the control plane itself bounds, and that wait for permits, windows and users. */
 const CHANGING: ReadonlySet<Phase<'Cluster'>> = new Set(['Upgrading', 'RollingBack', 'Restoring'])
 
+export const isPlaneChanging = ({ change, phase }: NonNullable<Cluster['status']> = {}): boolean =>
+  change !== undefined || (phase !== undefined && CHANGING.has(phase))
+
 export interface PlaneSeen {
   readonly cluster: Cluster
   /** The declared content has not passed a stage here yet. Otherwise, only a change in progress is waited for. */
@@ -57,7 +60,7 @@ export function planeTrouble(seen: PlaneSeen): Failure | undefined {
   const seenText = wait === undefined ? '' : `: ${wait.seen ?? wait.predicate}`
   if (isNew && wait !== undefined && isFinal(wait, seen.now))
     return trouble(wait.seen ?? wait.predicate, { state: 'Failed', reason: wait.predicate })
-  if (change !== undefined || CHANGING.has(phase))
+  if (isPlaneChanging(status))
     return trouble(change === undefined ? `it is ${phase}${seenText}` : changeText(change, seenText), {
       outside: 'ControlPlaneChanging',
     })

@@ -1,12 +1,12 @@
 // What repairs were worth, counted as they end: outcomes, needless ones, relapses, and what they wait for.
-import { Counter, Histogram } from 'prom-client'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Clock } from '#lib/clock.ts'
 import { isDone, isNeedless, operationOf, relapseOf, ruleOf, waitOf } from '#measure/repairs.ts'
-import { TimeInState } from '#measure/time-in-state.ts'
+import { type LabelledSeconds, TimeInState } from '#measure/time-in-state.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
+import { termFiguresIn } from '#runtime/figures.ts'
 import { boundedLabel, type RuntimeMetrics } from '#runtime/metrics.ts'
 
 /** From the best promised time to one that should page someone; 60, 300 and 600 are the promises to detect, decide and heal. */
@@ -84,52 +84,43 @@ function observeTimes(
     heal.observe({ rule }, seconds(now.status.finishedAt))
 }
 
-/** A new term of leadership starts with new counts. */
-function metersIn(
-  registry: RuntimeMetrics['registry'],
-  waited: () => readonly { readonly labels: Readonly<Record<string, string>>; readonly seconds: number }[],
-) {
-  const histogram = (name: string, help: string) => {
-    registry.removeSingleMetric(name)
-    return new Histogram({ name, help, labelNames: ['rule'], buckets: REPAIR_BUCKETS_S, registers: [registry] })
-  }
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) => {
-    registry.removeSingleMetric(name)
-    return new Counter({ name, help, labelNames, registers: [registry] })
-  }
-  const wait = 'kubenode_repair_wait_seconds_total'
-  registry.removeSingleMetric(wait)
-  const waitSeconds = new Counter({
-    name: wait,
-    help: 'Time that open repairs waited, by what for: permit, window, approval, hold, drain.',
-    labelNames: ['why'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const { labels, seconds } of waited()) this.inc({ why: labels['why'] ?? '' }, seconds)
-    },
-  })
+function metersIn(registry: RuntimeMetrics['registry'], waited: () => readonly LabelledSeconds[]) {
+  const { counter, histogram, sums } = termFiguresIn(registry)
+  sums(
+    'kubenode_repair_wait_seconds_total',
+    'Time that open repairs waited, by what for: permit, window, approval, hold, drain.',
+    ['why'],
+    () => waited().map(({ labels, seconds }) => ({ labels: { why: labels['why'] ?? '' }, value: seconds })),
+  )
   return {
-    waitSeconds,
     decide: histogram(
       'kubenode_repair_decide_seconds',
       'Time from the request of a repair to its first step, including the permit and everything that delays it.',
+      REPAIR_BUCKETS_S,
+      'rule',
     ),
-    heal: histogram('kubenode_repair_heal_seconds', 'Time from the request of a repair to its verified end.'),
-    outcomes: counter('kubenode_repair_outcomes_total', 'Ended repairs by rule, operation and outcome.', [
+    heal: histogram(
+      'kubenode_repair_heal_seconds',
+      'Time from the request of a repair to its verified end.',
+      REPAIR_BUCKETS_S,
+      'rule',
+    ),
+    outcomes: counter(
+      'kubenode_repair_outcomes_total',
+      'Ended repairs by rule, operation and outcome.',
       'rule',
       'operation',
       'outcome',
-    ]),
+    ),
     needless: counter(
       'kubenode_repair_needless_total',
       'Repairs whose fault ended by itself before their first step, by rule.',
-      ['rule'],
+      'rule',
     ),
     relapses: counter(
       'kubenode_repair_relapses_total',
       'Repairs of a fault that came back within a day after a repair by the same rule succeeded.',
-      ['rule'],
+      'rule',
     ),
   }
 }
