@@ -44,14 +44,28 @@ function hostileClient(kind: WatchedKind, fields: object): KubeClient {
 }
 
 const FIELDS_OF_OTHERS = { spec: { components: 'x', node: 'x', blames: {}, controlPlane: [] }, status: {} }
+const NOTHING = {}
+const ONLY_STATUS = {
+  spec: {},
+  status: { conditions: 'x', stages: {}, components: 1, matching: [null], prunes: [null] },
+}
 const FORMS: readonly object[] = [
-  {},
+  NOTHING,
   { spec: null, status: null },
-  { spec: {}, status: { conditions: 'x', stages: {}, components: 1, matching: [null], prunes: [null] } },
+  ONLY_STATUS,
   FIELDS_OF_OTHERS,
   { metadata: { name: {}, labels: [], resourceVersion: '1' }, spec: {} },
   { spec: 'x', status: { conditions: [{ type: {}, status: 1 }] } },
 ]
+
+/**
+ * A Node may lack anything, and have more: what it does not report is unknown, and nothing of it is an error. A FleetBrake has no status, and may limit
+ * nothing. What has another form is an error.
+ */
+const LEGAL: Partial<Readonly<Record<WatchedKind, readonly object[]>>> = {
+  nodes: [NOTHING, FIELDS_OF_OTHERS],
+  brakes: [ONLY_STATUS, FIELDS_OF_OTHERS],
+}
 
 const TOPICS = [
   'home',
@@ -75,8 +89,7 @@ test.each(LISTED_KINDS)(
       const states = async (): Promise<readonly string[]> =>
         (await browser.json<Session>('/api/session')).clusters.map((c) => c.state)
       await expect.poll(states).toEqual(['Connected', 'Connected'])
-      // A Node may lack anything, and have more: what it does not report is unknown, and nothing of it is an error. What has another form is.
-      const isLegal = kind === 'nodes' && (Object.keys(fields).length === 0 || fields === FIELDS_OF_OTHERS)
+      const isLegal = LEGAL[kind]?.includes(fields) === true
       if (WATCHED[kind].topics.includes('home') && !isLegal)
         await expect
           .poll(async () => (await browser.topic<HomeTopic>('home')).rows.map((r) => r.text).join())
