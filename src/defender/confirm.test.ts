@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { approval } from '#api/kinds/approval.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -27,6 +28,7 @@ const KINDS: readonly ApiKind[] = [
   operationPermit,
   operationalHold,
   maintenanceEvent,
+  fleetBrake,
   inventory,
   approval,
   machineComponentSet,

@@ -8,6 +8,7 @@ import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
+import { fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
@@ -33,6 +34,7 @@ const KINDS: readonly ApiKind[] = [
   defenderLedger,
   operationPermit,
   maintenanceEvent,
+  fleetBrake,
   operationalHold,
   inventory,
   approval,
