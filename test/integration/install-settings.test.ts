@@ -89,7 +89,7 @@ const CHANGES: readonly Change[] = [
   },
   {
     name: 'control planes of Kubernetes',
-    values: { controlPlanes: { kubernetes: { versions: [PLANE_ROW], storageClass: 'fast' } } },
+    values: { controlPlanes: { kubernetes: { versions: [PLANE_ROW], storageClass: 'shared' } } },
     says: {
       [deployment('cluster')]: /(?=.*--control-plane-versions)(?=.*"name":"kubenode-control-plane-versions")/s,
       [inSystem('ConfigMap', 'kubenode-control-plane-versions')]: /1\.36\.2.*storageClass/s,
