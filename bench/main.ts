@@ -63,7 +63,9 @@ async function runNamed(name: string, args: readonly string[]): Promise<number> 
   if (!(bench.servers ?? ['embedded']).includes(given.server))
     throw new KubeNodeError(benchErrors.KN9001_server({ name, server: given.server }))
   const options = isSmoke ? { ...given, numbers: { ...bench.smoke, ...given.numbers } } : given
-  const result = await bench.run(options)
+  // A benchmark that waits on the clock alone holds no handle of its own, and the process would end in the middle of it.
+  const alive = setInterval(() => undefined, 60_000)
+  const result = await bench.run(options).finally(() => clearInterval(alive))
   checkResult(name, result)
   for (const line of tableOf(name, result)) console.log(line)
   console.log(JSON.stringify(lineOf(name, options, result)))
