@@ -6,6 +6,7 @@ import { isFencedBy } from '#nodes/fence.ts'
 import { reportOf } from '#permits/holder.ts'
 import { type TargetResult } from '#permits/permits.ts'
 import type { JobAction, JobPlan } from './actions.ts'
+import { isForeign } from './plan-permit.ts'
 import { listJobs } from './steps/plan-steps.ts'
 import { type JobStatus, type Seen, cordonOwner, phaseOf } from './seen.ts'
 
@@ -46,6 +47,7 @@ const RESULTS: Readonly<Record<NonNullable<JobStatus['outcome']>, TargetResult>>
 
 /** If the Machine was deleted, its target is still the one in the permit. */
 function reportResult({ permit, job }: Seen): readonly JobAction[] {
+  if (permit !== undefined && isForeign(permit, job)) return []
   const wasDone = job.status?.startedAt !== undefined
   const result = wasDone ? RESULTS[job.status?.outcome ?? 'Permanent'] : 'Released'
   return reportOf(permit, permit?.spec.targets[0]?.uid ?? '', result, `the job finished: ${job.status?.outcome}`)

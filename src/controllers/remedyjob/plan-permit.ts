@@ -8,6 +8,7 @@ import { shortened } from '#lib/shortened.ts'
 import { type Holding, type Need, holdPermit, reportOf } from '#permits/holder.ts'
 import { LEASES } from '#permits/leases.ts'
 import { nextPermitName, ofObject } from '#permits/permit-names.ts'
+import { operationsOf } from '#api/protocol/permit-allows.ts'
 import { rulePart } from '#api/protocol/part.ts'
 import { isRenewalDue, permitAnswer, requesterOf } from '#permits/permits.ts'
 import { MOST_SENTENCE_CHARS } from '#runtime/waiting.ts'
@@ -27,15 +28,27 @@ export function permitOf({ job, permit }: Seen, target: PermitTarget): JobPermit
   const current = permit !== undefined && nameOf(permit) === name ? permit : undefined
   const answer = permitAnswer(current, target.uid)
   // A cache may show a finished job as just started. No other permit is requested for it.
-  const isLapsed = current !== undefined && phaseOf(job) !== 'Pending' && hasLapsed(current, target.uid)
-  if (answer.kind === 'Ended' && !isLapsed) return { kind: 'Refused', seen: answer.seen }
+  const useless =
+    current === undefined || phaseOf(job) === 'Pending'
+      ? undefined
+      : isForeign(current, job)
+        ? 'the name was taken'
+        : hasLapsed(current, target.uid)
+          ? 'the last permit ended'
+          : undefined
+  if (answer.kind === 'Ended' && useless === undefined) return { kind: 'Refused', seen: answer.seen }
   const need: Need = {
-    permit: isLapsed ? nextPermitName(ofObject(nameOf(job)), [name]) : name,
-    reason:
-      phaseOf(job) === 'Pending' ? 'the fault is present' : isLapsed ? 'the last permit ended' : 'no permit exists',
+    permit: useless === undefined ? name : nextPermitName(ofObject(nameOf(job)), [name]),
+    reason: phaseOf(job) === 'Pending' ? 'the fault is present' : (useless ?? 'no permit exists'),
     request: requestFor(job, target),
   }
-  return holdPermit(need, { own: current === undefined || isLapsed ? [] : [current], endedFor: new Map() })
+  return holdPermit(need, { own: current === undefined || useless !== undefined ? [] : [current], endedFor: new Map() })
+}
+
+/** Another program uses the name for something else. The same name again would always find that permit, and its slot is not ours to free. */
+export function isForeign(permit: OperationPermit, job: RemedyOperationJob): boolean {
+  const wanted = disruptionsOf(job)
+  return wanted.length > 0 && !operationsOf(permit).some((o) => wanted.includes(o))
 }
 
 function requestFor(job: RemedyOperationJob, target: PermitTarget): Need['request'] {
@@ -78,7 +91,7 @@ const REQUEUE_MS = 15_000
 /** A repair that may not start must not block others. But the block may end soon, so the slot is released only when its lease is due for renewal. */
 export function heldUp(seen: Seen, now: number, planned: JobPlan): JobPlan {
   const { permit } = seen
-  if (permit?.status?.phase !== 'Granted') return planned
+  if (permit?.status?.phase !== 'Granted' || isForeign(permit, seen.job)) return planned
   const why = `blocked: ${planned.waiting?.seen ?? 'unknown reason'}`
   const release = reportOf(permit, permit.spec.targets[0]?.uid ?? '', 'Released', why)
   if (release.length === 0) return planned

@@ -218,6 +218,24 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'Done, Superseded',
   ],
   ['nor is it verified', seen({ status: VERIFYING, permit: granted, machine: leavingMachine }), 'Done, Superseded'],
+  [
+    'a permit of that name for something else is not waited for: the next name is requested',
+    seen({ status: AWAITING, permit: permit('Granted', 'Granted', { operations: ['SwitchComponent'] }) }),
+    'RequestPermit, asks by j-p2',
+  ],
+  [
+    'also while that one waits',
+    seen({ status: AWAITING, permit: permit('Requested', 'Waiting', { operations: ['SwitchComponent'] }) }),
+    'RequestPermit, asks by j-p2',
+  ],
+  [
+    'nor is its slot freed when the repair ends',
+    seen({
+      status: { phase: 'Done', outcome: 'Cancelled', permitRef: 'j', finishedAt: ago(9) },
+      permit: permit('Granted', 'Granted', { operations: ['SwitchComponent'] }),
+    }),
+    '',
+  ],
   ['a new job asks for a permit', seen(), 'RequestPermit, AwaitingPermit, waits: Progressing'],
   [
     'a machine that is only observed is let alone',
