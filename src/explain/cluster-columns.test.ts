@@ -1,23 +1,33 @@
 import { expect, test } from 'vitest'
 import type { Release } from '#api/kinds/release.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { newestReleases } from './newest-releases.ts'
-import { clusterCells } from './cluster-columns.ts'
+import { clusterCells, type ClusterKey } from './cluster-columns.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 const PROD = { namespace: 'fleet', name: 'prod' }
 const release = (cluster: object, commit = 'a'.repeat(40)): Release =>
   ({
-    metadata: { name: 'r', namespace: 'fleet' },
+    metadata: { name: `r-${commit[0]}`, namespace: 'fleet' },
     spec: { commit },
     status: { clusters: [{ name: 'prod', stage: 'prod', since: '2026-03-01T11:55:00Z', ...cluster }] },
   }) as unknown as Release
+const cellsOf = (key: ClusterKey, releases: readonly Release[], status?: Cluster['status']) =>
+  clusterCells(releases, NOW)(key, { metadata: {}, ...(status !== undefined && { status }) })
+
+/** The second follows the first. */
+const chained = (first: object, second: object): readonly Release[] => {
+  const [a, b] = [release(first), release(second, 'b'.repeat(40))]
+  return [a, { ...b, spec: { ...b.spec, previous: a.metadata.name ?? '' } }]
+}
 
 test.each([
   ['it runs the commit', { phase: 'Healthy' }, ['Yes', 'aaaaaaaaaaaa', 'Healthy (5m)', '<none>']],
   [
     'it waits for its stage',
     { phase: 'Waiting', waitingFor: { predicate: 'StageWaiting', since: '2026-03-01T11:55:00Z' } },
-    ['Unknown', 'aaaaaaaaaaaa', 'Waiting (5m)', 'StageWaiting'],
+    ['Unknown', '<none>', 'Waiting (5m)', 'StageWaiting'],
   ],
   [
     'it does not answer',
@@ -32,24 +42,63 @@ test.each([
     { phase: 'Failed', message: 'not healthy after 10m' },
     ['Yes', 'aaaaaaaaaaaa', 'Failed (5m)', 'not healthy after 10m'],
   ],
+  ['it was skipped', { phase: 'Offline', message: 'no answer' }, ['No (5m)', '<none>', 'Offline (5m)', 'no answer']],
+])('%s', (_, cluster, want) => expect(cellsOf(PROD, [release(cluster)])).toEqual(want))
+
+test.each<[string, readonly Release[], string, string]>([
   [
-    'it was skipped',
-    { phase: 'Offline', message: 'no answer' },
-    ['No (5m)', 'aaaaaaaaaaaa', 'Offline (5m)', 'no answer'],
+    'the new one waits for its stage',
+    chained({ phase: 'Healthy' }, { phase: 'Waiting' }),
+    'aaaaaaaaaaaa',
+    'Waiting (5m)',
   ],
-])('%s', (_, cluster, want) => expect(clusterCells(PROD, [release(cluster)], NOW)).toEqual(want))
+  [
+    'the new one is begun and nothing is applied yet',
+    chained({ phase: 'Healthy' }, { phase: 'Applying' }),
+    'aaaaaaaaaaaa',
+    'Applying (5m)',
+  ],
+  ['the new one is watched', chained({ phase: 'Healthy' }, { phase: 'Verifying' }), 'bbbbbbbbbbbb', 'Verifying (5m)'],
+  ['the new one failed there', chained({ phase: 'Healthy' }, { phase: 'Failed' }), 'bbbbbbbbbbbb', 'Failed (5m)'],
+  [
+    'it never answered, and was skipped',
+    chained({ phase: 'Healthy' }, { phase: 'Offline' }),
+    'aaaaaaaaaaaa',
+    'Offline (5m)',
+  ],
+  [
+    'it waits again, with what was applied',
+    chained({ phase: 'Healthy' }, { phase: 'Waiting', attempts: 1 }),
+    'bbbbbbbbbbbb',
+    'Waiting (5m)',
+  ],
+  [
+    'none of the Releases that are left reached it',
+    chained({ phase: 'Waiting' }, { phase: 'Waiting' }),
+    'cccccccccccc',
+    'Waiting (5m)',
+  ],
+])('the commit is the one that is in the cluster: %s', (_, releases, commit, state) => {
+  const object = { metadata: { annotations: { [ANNOTATIONS.commit]: 'c'.repeat(40) } } }
+  expect(clusterCells(releases, NOW)(PROD, object).slice(1, 3)).toEqual([commit, state])
+})
+
+test('a Cluster that no Release has shows the commit of its object', () => {
+  const object = { metadata: { annotations: { [ANNOTATIONS.commit]: 'c'.repeat(40) } } }
+  expect(clusterCells([], NOW)(PROD, object)).toEqual(['Unknown', 'cccccccccccc', '<none>', '<none>'])
+})
 
 test('since when it answers is of its status', () => {
   const at = { reachableSince: new Date(NOW - 7_200_000).toISOString() }
-  expect(clusterCells(PROD, [release({ phase: 'Healthy' })], NOW, at)[0]).toBe('Yes (2h)')
-  expect(clusterCells(PROD, [release({ phase: 'Waiting' })], NOW, at)[0]).toBe('Yes (2h)')
-  expect(clusterCells(PROD, [release({ phase: 'Offline' })], NOW, at)[0]).toMatch(/^No/)
+  expect(cellsOf(PROD, [release({ phase: 'Healthy' })], at)[0]).toBe('Yes (2h)')
+  expect(cellsOf(PROD, [release({ phase: 'Waiting' })], at)[0]).toBe('Yes (2h)')
+  expect(cellsOf(PROD, [release({ phase: 'Offline' })], at)[0]).toMatch(/^No/)
 })
 
 test('of several tracks the worst state is shown; of an unknown cluster nothing is known', () => {
   const both = [release({ phase: 'Healthy' }), release({ phase: 'Failed', message: 'x' }, 'b'.repeat(40))]
-  expect(clusterCells(PROD, both, NOW)[1]).toBe('bbbbbbbbbbbb')
-  expect(clusterCells({ ...PROD, name: 'other' }, both, NOW)).toEqual(['Unknown', '<none>', '<none>', '<none>'])
+  expect(cellsOf(PROD, both)[1]).toBe('bbbbbbbbbbbb')
+  expect(cellsOf({ ...PROD, name: 'other' }, both)).toEqual(['Unknown', '<none>', '<none>', '<none>'])
 })
 
 test('a registered cluster says itself that it does not answer, also when its Release has ended or it has none', () => {
@@ -60,24 +109,24 @@ test('a registered cluster says itself that it does not answer, also when its Re
     conditions: [{ ...ready, reason: 'CredentialsInvalid' as const, message: 'the client certificate ended' }],
   }
   const why = 'CredentialsInvalid: the client certificate ended'
-  expect(clusterCells(PROD, [], NOW, away)).toEqual(['No (3m)', '<none>', '<none>', why])
-  const done = clusterCells(PROD, [release({ phase: 'Healthy' })], NOW, away)
+  expect(cellsOf(PROD, [], away)).toEqual(['No (3m)', '<none>', '<none>', why])
+  const done = cellsOf(PROD, [release({ phase: 'Healthy' })], away)
   expect(done).toEqual(['No (3m)', 'aaaaaaaaaaaa', 'Healthy (5m)', why])
   const answers = { ...ready, status: 'True' as const, reason: 'ClusterAnswers' as const, message: 'it answers' }
   const well = { phase: 'Ready' as const, reachableSince: lastTransitionTime, conditions: [answers] }
-  expect(clusterCells(PROD, [], NOW, well)).toEqual(['Yes (3m)', '<none>', '<none>', '<none>'])
+  expect(cellsOf(PROD, [], well)).toEqual(['Yes (3m)', '<none>', '<none>', '<none>'])
 })
 
 test('what its control plane waits for stands where its Release waits for nothing', () => {
   const waitingFor = { predicate: 'NoPermit' as const, since: '2026-03-01T11:55:00Z', seen: 'limit 1' }
-  const status = { phase: 'Creating' as const, waitingFor } as NonNullable<Parameters<typeof clusterCells>[3]>
-  expect(clusterCells(PROD, [], NOW, status).at(-1)).toBe('NoPermit: limit 1')
-  expect(clusterCells(PROD, [release({ phase: 'Healthy' })], NOW, status).at(-1)).toBe('NoPermit: limit 1')
-  expect(clusterCells(PROD, [release({ phase: 'Failed', message: 'x' })], NOW, status).at(-1)).toBe('x')
+  const status = { phase: 'Creating' as const, waitingFor } as NonNullable<Cluster['status']>
+  expect(cellsOf(PROD, [], status).at(-1)).toBe('NoPermit: limit 1')
+  expect(cellsOf(PROD, [release({ phase: 'Healthy' })], status).at(-1)).toBe('NoPermit: limit 1')
+  expect(cellsOf(PROD, [release({ phase: 'Failed', message: 'x' })], status).at(-1)).toBe('x')
 })
 
 test('a cluster of the same name in another namespace has other Releases', () => {
-  const cells = clusterCells({ namespace: 'other', name: 'prod' }, [release({ phase: 'Failed' })], NOW)
+  const cells = cellsOf({ namespace: 'other', name: 'prod' }, [release({ phase: 'Failed' })])
   expect(cells).toEqual(['Unknown', '<none>', '<none>', '<none>'])
 })
 

@@ -2,8 +2,12 @@
 // status shows whether it answers. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
-import { commitText } from '#api/protocol/commit-title.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
+import { chainOf } from '#sync/release/chain.ts'
+import { hasTouched } from '#sync/release/history.ts'
 import { formatAge } from '#lib/duration.ts'
+import { newestReleases } from './newest-releases.ts'
 import { waitCell } from './wait.ts'
 
 export const CLUSTER_HEAD = ['REACHABLE', 'COMMIT', 'STATE', 'WAITS FOR'] as const
@@ -28,30 +32,46 @@ export interface ClusterKey {
   readonly name: string
 }
 
-/** `releases`: the newest of each track; those in another namespace are about other clusters. */
-export function clusterCells(
-  { namespace, name }: ClusterKey,
-  releases: readonly Release[],
-  now: number,
-  status?: Cluster['status'],
-): readonly string[] {
-  const own = ownAnswer(status, now)
-  const ownWait = own === undefined || own.waits === NONE ? waitOf(status) : own.waits
-  const [first] = releases
-    .filter(({ metadata }) => metadata.namespace === namespace)
-    .flatMap(({ spec, status: of }) =>
-      (of?.clusters ?? []).filter((c) => c.name === name).map((cluster) => ({ cluster, spec })),
-    )
-    .toSorted((a, b) => FIRST.indexOf(a.cluster.phase) - FIRST.indexOf(b.cluster.phase))
-  if (first === undefined) return [own?.reachable ?? 'Unknown', NONE, NONE, ownWait]
-  const { cluster, spec } = first
-  const ofRelease = waits(cluster)
-  return [
-    unreachedBy(cluster, now) ?? own?.reachable ?? reachable(cluster, status?.reachableSince ?? '', now),
-    commitText(spec.commit, spec),
-    `${cluster.phase}${since(cluster.since, now)}`,
-    ofRelease === NONE ? ownWait : ofRelease,
-  ]
+export type CellsOf = (key: ClusterKey, cluster?: Pick<Cluster, 'metadata' | 'status'>) => readonly string[]
+
+/** `releases`: all of them. Those in another namespace are about other clusters. */
+export function clusterCells(releases: readonly Release[], now: number): CellsOf {
+  const tracks = newestReleases(releases).map((newest) => ({
+    newest,
+    // The cells of hundreds of clusters share it.
+    chain: chainOf(
+      releases.filter((r) => r.metadata.namespace === newest.metadata.namespace),
+      newest.spec,
+    ),
+  }))
+  return ({ namespace, name }, object) => {
+    const { metadata, status } = object ?? {}
+    const own = ownAnswer(status, now)
+    const ownWait = own === undefined || own.waits === NONE ? waitOf(status) : own.waits
+    const applied = metadata?.annotations?.[ANNOTATIONS.commit]
+    const ofObject = applied === undefined ? NONE : titledCommit(applied, releases)
+    const [first] = tracks
+      .filter(({ newest }) => newest.metadata.namespace === namespace)
+      .flatMap(({ newest, chain }) =>
+        (newest.status?.clusters ?? []).filter((c) => c.name === name).map((cluster) => ({ cluster, chain })),
+      )
+      .toSorted((a, b) => FIRST.indexOf(a.cluster.phase) - FIRST.indexOf(b.cluster.phase))
+    if (first === undefined) return [own?.reachable ?? 'Unknown', ofObject, NONE, ownWait]
+    const { cluster, chain } = first
+    const ofRelease = waits(cluster)
+    return [
+      unreachedBy(cluster, now) ?? own?.reachable ?? reachable(cluster, status?.reachableSince ?? '', now),
+      reachedBy(chain, name) ?? ofObject,
+      `${cluster.phase}${since(cluster.since, now)}`,
+      ofRelease === NONE ? ownWait : ofRelease,
+    ]
+  }
+}
+
+/** The newest commit that is in the cluster: a newer one that still waits for its stage is not there yet. */
+function reachedBy(chain: readonly Release[], cluster: string): string | undefined {
+  const last = chain.findLast(({ status }) => status?.clusters?.some((c) => c.name === cluster && hasTouched(c)))
+  return last && commitText(last.spec.commit, last.spec)
 }
 
 /** What its control plane waits for, such as a permit. */

@@ -79,10 +79,9 @@ async function tableOfKind(group: readonly Wanted[], asked: Asked, isOneKind: bo
 /** A member cluster has no Releases, and some users may not list them. Then only the server's columns remain. */
 async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Promise<Table> {
   const { client, namespace, options } = asked
-  const [{ release }, { cluster }, { newestReleases }] = await Promise.all([
+  const [{ release }, { cluster }] = await Promise.all([
     import('#api/kinds/release.ts'),
     import('#api/kinds/cluster.ts'),
-    import('#explain/newest-releases.ts'),
   ])
   const where = namespace === undefined ? {} : { namespace }
   const [all, known] = await Promise.all([
@@ -90,8 +89,8 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
     listAll(client, cluster, where).catch(() => []),
   ])
   if (all === undefined) return table
-  const newest = newestReleases(all)
-  const statusOf = new Map(known.map((c) => [namespacedName(c), c.status]))
+  const cellsOf = clusterCells(all, systemClock.now())
+  const objects = new Map(known.map((c) => [namespacedName(c), c]))
   const { showsNamespace, prefix } = shapeOf({ type: CLUSTERS }, asked, isOneKind)
   const ofLabels = (options.labelColumns?.length ?? 0) + (options.showLabels === true ? 1 : 0)
   const before = table.head.length - ofLabels
@@ -104,10 +103,10 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
     const [first = '', second = ''] = row
     const [of, shown] = showsNamespace ? [first, second] : [namespace ?? '', first]
     const name = shown.slice(prefix.length)
-    const status = statusOf.get(`${of}/${name}`)
+    const object = objects.get(`${of}/${name}`)
     // A server with older definitions lacks this column.
-    const own = expires < 0 ? row : row.with(expires, expiresText(status, systemClock.now()))
-    return joined(own, clusterCells({ namespace: of, name }, newest, systemClock.now(), status).map(printableLine))
+    const own = expires < 0 ? row : row.with(expires, expiresText(object?.status, systemClock.now()))
+    return joined(own, cellsOf({ namespace: of, name }, object).map(printableLine))
   })
   return { ...table, head: joined(table.head, CLUSTER_HEAD), rows }
 }

@@ -77,7 +77,7 @@ export const mayHaveTouched = ({ phase, failures, attempts }: ClusterStatus): bo
   phase !== 'Waiting' || failures !== undefined || attempts !== undefined
 
 /** A cluster that never answered keeps its previous content. */
-function hasTouched({ phase, failures, attempts }: ClusterStatus): boolean {
+export function hasTouched({ phase, failures, attempts }: ClusterStatus): boolean {
   if (phase === 'Waiting') return failures !== undefined || attempts !== undefined
   return failures !== undefined || attempts !== undefined || (phase !== 'Offline' && phase !== 'Applying')
 }
