@@ -6,7 +6,7 @@ import type { RepairCount } from '../repair/repair-counts.ts'
 import { exposition, single, type MetricFamily } from './exposition.ts'
 import type { MetricsConfig } from '#api/agent-config/metrics-config.ts'
 import { hostFiles, readHostText } from './host-files.ts'
-import { hostMetrics, ownFamilies, ownProcess, type DiskHistory } from './host-metrics.ts'
+import { hostMetrics, ownFamilies, ownProcess, proportionalMemory, type DiskHistory } from './host-metrics.ts'
 import { nodeExporterFamilies } from './node-exporter.ts'
 import { type SecurityHistory, securityMetrics, setuidProgramsOfHost, sizeOfHostFile } from './security.ts'
 
@@ -22,8 +22,12 @@ export interface MetricsPorts {
   readonly settings: Pick<MetricsConfig, 'names' | 'security'>
 }
 
+/** Between two readings of the agent's own memory. */
+const MEMORY_EVERY_MS = 60_000
+
 export class AgentMetrics {
   readonly #ports: MetricsPorts
+  #memory: { readonly readMs: number; readonly bytes: number | undefined } | undefined
   #disks: DiskHistory | undefined
   #security: SecurityHistory | undefined
 
@@ -38,7 +42,7 @@ export class AgentMetrics {
       ...ownFamilies(readHostText),
       ...this.#ofSecurity(),
       ...this.#own(),
-      ...ownProcess(readHostText),
+      ...ownProcess(this.#proportionalMemory()),
     ])
   }
 
@@ -49,6 +53,13 @@ export class AgentMetrics {
     const { families, disks } = hostMetrics(detection.monitors.stats, readHostText, this.#disks, nowMs())
     this.#disks = disks
     return [...families, ...exporter]
+  }
+
+  #proportionalMemory(): number | undefined {
+    const nowMs = this.#ports.nowMs()
+    if (this.#memory === undefined || nowMs - this.#memory.readMs >= MEMORY_EVERY_MS)
+      this.#memory = { readMs: nowMs, bytes: proportionalMemory(readHostText) }
+    return this.#memory.bytes
   }
 
   #ofSecurity(): readonly MetricFamily[] {

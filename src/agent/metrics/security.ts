@@ -7,8 +7,15 @@ import type { ReadText } from './host-files.ts'
 
 /** What earlier scrapes saw; part of the agent's memory only, so a restart begins again. */
 export interface SecurityHistory {
+  /** At the first scrape. */
   readonly listeners: ReadonlySet<string>
+  readonly last: Listeners
   readonly programs: SetuidPrograms | undefined
+}
+
+interface Listeners {
+  readonly readMs: number
+  readonly addresses: ReadonlySet<string>
 }
 
 interface SetuidPrograms {
@@ -28,6 +35,8 @@ const LOGIN_RECORD = 384
 /** Of the state column in /proc/net/tcp. */
 const LISTEN = '0A'
 const MOST_LISTENERS = 1_024
+/** The kernel walks the table of all connections: several milliseconds on any host. */
+const LISTENERS_EVERY_MS = 60_000
 export const SETUID_EVERY_MS = 600_000
 const PROGRAM_FOLDERS = [
   '/usr/bin',
@@ -51,7 +60,8 @@ export interface SecurityPorts {
 
 export function securityMetrics(ports: SecurityPorts, before: SecurityHistory | undefined): SecurityObservation {
   const { read } = ports
-  const listeners = listenersIn(read)
+  const last = listenersOf(ports, before?.last)
+  const listeners = last.addresses
   const programs = programsOf(ports, before?.programs)
   const fresh = before === undefined ? 0 : [...listeners].filter((l) => !before.listeners.has(l)).length
   const logins = ports.sizeOf('/var/log/btmp')
@@ -95,7 +105,7 @@ export function securityMetrics(ports: SecurityPorts, before: SecurityHistory | 
       samples: logins === undefined ? [] : [{ value: Math.floor(logins / LOGIN_RECORD) }],
     },
   ]
-  return { families, history: { listeners: before?.listeners ?? listeners, programs } }
+  return { families, history: { listeners: before?.listeners ?? listeners, last, programs } }
 }
 
 const bit = (text: string | undefined, yes: string): number | undefined =>
@@ -114,6 +124,12 @@ function lockdown(text: string | undefined): MetricFamily {
     type: 'gauge',
     samples,
   }
+}
+
+function listenersOf({ read, nowMs }: SecurityPorts, before: Listeners | undefined): Listeners {
+  return before !== undefined && nowMs - before.readMs < LISTENERS_EVERY_MS
+    ? before
+    : { readMs: nowMs, addresses: listenersIn(read) }
 }
 
 function listenersIn(read: ReadText): ReadonlySet<string> {

@@ -24,7 +24,7 @@ import { repairFamilies } from './families/repairs.ts'
 import { rolloutFamilies } from './families/rollouts.ts'
 import { serviceFamilies } from './families/service.ts'
 import { LazyReading } from './service-levels/lazy-reading.ts'
-import { LEDGER_INDEXES, NodeLedger } from './service-levels/node-ledger.ts'
+import { HOST_INDEXES, LEDGER_INDEXES, NodeLedger } from './service-levels/node-ledger.ts'
 import { repairMetrics } from './repairs/metrics.ts'
 import { ServiceLevelKeeper } from './service-levels/keeper.ts'
 
@@ -38,7 +38,7 @@ function setup(context: ControllerContext): RunningModule {
     sets: informers.of(machineComponentSet),
     canaries: informers.of(componentCanary),
     jobs: informers.of(remedyOperationJob),
-    maintenance: informers.of(maintenanceEvent),
+    maintenance: informers.of(maintenanceEvent, { indexes: HOST_INDEXES }),
     nodes: informers.of(nodeType),
     permits: informers.of(operationPermit),
   }

@@ -19,12 +19,16 @@ export interface LedgerCaches {
 
 const UID = 'kubenode-ledger-uid'
 const NODE = 'kubenode-ledger-node'
+const HOST = 'kubenode-ledger-host'
 
 /** Indexes of the cache of Machines that the ledger needs; declared before it starts. */
 export const LEDGER_INDEXES = {
   [UID]: (m: Machine) => [m.metadata.uid ?? '', m.status?.nodeRef?.uid ?? ''],
   [NODE]: (m: Machine) => [m.status?.nodeRef?.name ?? ''],
 }
+
+/** Of the cache of MaintenanceEvents. */
+export const HOST_INDEXES = { [HOST]: (e: MaintenanceEvent) => [e.spec.machine] }
 
 export class NodeLedger {
   readonly #caches: LedgerCaches
@@ -93,7 +97,7 @@ export class NodeLedger {
     const name = metadata.name ?? ''
     const node = status?.nodeRef === undefined ? undefined : nodes.get(status.nodeRef.name)
     const isPermitted = [metadata.uid, status?.nodeRef?.uid].some((uid) => uid !== undefined && this.#planned.has(uid))
-    const isPlanned = isPermitted || plannedMachines(maintenance.list()).has(name)
+    const isPlanned = isPermitted || plannedMachines(maintenance.byIndex(HOST, name)).has(name)
     const state = nodeState({ machine, node, isPlanned })
     const pool = spec.pool ?? NO_POOL
     this.#states.set(name, { pool, state })

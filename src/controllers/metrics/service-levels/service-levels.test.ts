@@ -28,7 +28,10 @@ class Cache<T extends KubeObject> {
   readonly get = (name: string): T | undefined => this.#objects.get(name)
   readonly list = (): readonly T[] => [...this.#objects.values()]
   readonly byIndex = (_index: string, value: string): readonly T[] =>
-    this.list().filter((o) => o.metadata.uid === value || o.metadata.name === value)
+    this.list().filter((o) => {
+      const { machine: host } = (o as { readonly spec?: { readonly machine?: string } }).spec ?? {}
+      return [o.metadata.uid, o.metadata.name, host].includes(value)
+    })
   readonly onChange = (handler: Handler) => {
     this.#handlers.add(handler)
     return () => this.#handlers.delete(handler)
@@ -73,6 +76,20 @@ test('seconds are counted by what they were, through a fault, a rollout and a de
   machines.put('a', undefined)
   await clock.advance(50_000)
   expect(seconds()).toEqual({ good: 70, fault: 30, planned: 20 })
+  end()
+})
+
+test('announced work on the host of a machine is planned, that of another host is not', async () => {
+  const { clock, ledger, seconds, machines, maintenance } = world()
+  const end = ledger.start()
+  machines.put('a', machine('False'))
+  const work = (host: string) =>
+    ({ metadata: { name: host }, spec: { machine: host, unplanned: false }, status: { phase: 'InProgress' } }) as never
+  maintenance.put('of-b', work('b'))
+  await clock.advance(30_000)
+  maintenance.put('of-a', work('a'))
+  await clock.advance(20_000)
+  expect(seconds()).toEqual({ fault: 30, planned: 20 })
   end()
 })
 
