@@ -2,7 +2,7 @@
 //   --list                    names all
 //   NAME --smoke, --smoke     one or all in their smallest form, as CI runs them; exits with 1 when one fails
 //   --nightly [NAME …] [name=number …]   all, or those named, one after the other; each adds a line to bench/history.jsonl
-//   --compare                 which figures of the newest lines moved
+//   --compare [NAME …] [--strict]   which figures of the newest lines moved; strict: exits with 1 when one of them is worse
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
@@ -12,7 +12,7 @@ import { timestamp } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { benchErrors } from './bench-errors.ts'
 import type { Bench, BenchOptions, BenchResult, Figures } from './result.ts'
-import { type HistoryLine, aligned, historyLines, movedFigures, movedTable } from './runner/history.ts'
+import { type HistoryLine, aligned, historyLines, isWorse, movedFigures, movedTable } from './runner/history.ts'
 import { parseOptions } from './runner/options.ts'
 import { type Ran, ranTable, runAll } from './runner/run-all.ts'
 import { measureYardstick } from './runner/yardstick.ts'
@@ -45,11 +45,7 @@ async function main(args: readonly string[]): Promise<number> {
     case '--nightly':
       return nightly(rest)
     case '--compare':
-      for (const line of movedTable(
-        movedFigures(existsSync(HISTORY) ? historyLines(readFileSync(HISTORY, 'utf8')) : []),
-      ))
-        console.log(line)
-      return 0
+      return compare(rest)
     default:
       return runNamed(first, rest)
   }
@@ -139,6 +135,15 @@ async function nightly(given: readonly string[]): Promise<number> {
   }
   for (const line of ranTable(all)) console.log(line)
   return all.every(isOk) ? 0 : 1
+}
+
+function compare(args: readonly string[]): number {
+  const names = args.filter((arg) => arg !== '--strict')
+  refuseUnknown(names)
+  const lines = existsSync(HISTORY) ? historyLines(readFileSync(HISTORY, 'utf8')) : []
+  const moved = movedFigures(names.length === 0 ? lines : lines.filter(({ bench }) => names.includes(bench)))
+  for (const line of movedTable(moved)) console.log(line)
+  return args.includes('--strict') && moved.some(isWorse) ? 1 : 0
 }
 
 /** A figure that is no number would read as null in the line of JSON. */

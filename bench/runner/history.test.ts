@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Figures } from '../result.ts'
-import { type HistoryLine, historyLines, movedFigures, movedTable } from './history.ts'
+import { type HistoryLine, historyLines, isWorse, movedFigures, movedTable } from './history.ts'
 
 const line = (figures: Figures, more: Partial<HistoryLine> = {}): HistoryLine => ({
   at: '2026-01-01T00:00:00Z',
@@ -82,9 +82,28 @@ test('is printed with what the machine of the newest line would have measured be
   const lines = [line({ a_ms: 10, b: 1 }), line({ a_ms: 60, b: 1 }, slow)]
   expect(movedTable(movedFigures(lines))).toEqual([
     'bench  figure  now  before            times',
-    'heal   a_ms    60   20 (middle of 1)  3x',
+    'heal   a_ms    60   20 (middle of 1)  3x     worse',
   ])
   expect(movedTable([])).toEqual(['nothing moved by more than 15%'])
+})
+
+describe('what moved is worse', () => {
+  test.each<[string, HistoryLine, HistoryLine, boolean]>([
+    ['when it takes longer', line({ job_p99_ms: 20 }), line({ job_p99_ms: 40 }), true],
+    ['not when it takes less', line({ job_p99_ms: 40 }), line({ job_p99_ms: 20 }), false],
+    ['when something is lost', line({ lost: 0 }), line({ lost: 1 }), true],
+    ['when more memory is held', line({ rss_mb: 400 }), line({ rss_mb: 500 }), true],
+    ['when less is done a second', line({ ops_per_s: 90 }), line({ ops_per_s: 60 }), true],
+    ['not when more is done a second', line({ ops_per_s: 60 }), line({ ops_per_s: 90 }), false],
+    ['when more bytes go over the wire', line({ idle_bytes_per_s: 60 }), line({ idle_bytes_per_s: 90 }), true],
+    ['when a peer catches up', line({}, { ratio: { kubectl: 4 } }), line({}, { ratio: { kubectl: 3 } }), true],
+    ['when we take more beside a peer', line({}, { ratio: { npd: 0.5 } }), line({}, { ratio: { npd: 0.9 } }), true],
+    ['when a bound no longer holds', line({ within: 1 }), line({ within: 0 }), true],
+    ['not when the machine is busier', line({ load: 1 }), line({ load: 9 }), false],
+  ])('%s', (_, before, after, expected) => {
+    const all = movedFigures([before, after])
+    expect([all.length, all.some(isWorse)]).toEqual([1, expected])
+  })
 })
 
 test('a history is read line by line, and a broken line is named', () => {

@@ -3,6 +3,7 @@ import { isObject } from '#lib/json.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { benchErrors } from '../bench-errors.ts'
 import { median, type Figures, type ServerKind } from '../result.ts'
+import { betterWhen, isRate } from './direction.ts'
 import { type Yardstick, yardstickMs } from './yardstick.ts'
 
 export interface HistoryLine {
@@ -89,22 +90,29 @@ const distance = (times: number): number => Math.abs(Math.log(Math.abs(times)))
 function unitOf(figure: string, newest: HistoryLine, line: HistoryLine): number {
   if (newest.isTimeless || figure.startsWith('ratio ')) return 1
   const slower = yardstickMs(newest.yardstick) / yardstickMs(line.yardstick)
-  if (/bytes/.test(figure)) return 1
-  if (figure.endsWith('_per_s')) return 1 / slower
+  if (isRate(figure)) return 1 / slower
+  if (figure.includes('bytes')) return 1
   return /(^|_)m?s(_|$)/.test(figure) ? slower : 1
+}
+
+/** Of what moved, what is worse than before. */
+export const isWorse = ({ figure, times }: Moved): boolean => {
+  const direction = betterWhen(figure)
+  return direction === 'Less' ? times > 1 : direction === 'More' && times < 1
 }
 
 export function movedTable(moved: readonly Moved[]): readonly string[] {
   if (moved.length === 0) return [`nothing moved by more than ${SHARE * 100}%`]
   const shown = (n: number) => n.toLocaleString('en', { maximumSignificantDigits: 3 })
-  const rows = moved.map(({ bench, figure, now, before, times, lines }) => [
-    bench,
-    figure,
-    shown(now),
-    `${shown(before)} (middle of ${lines})`,
-    `${shown(times)}x`,
+  const rows = moved.map((one) => [
+    one.bench,
+    one.figure,
+    shown(one.now),
+    `${shown(one.before)} (middle of ${one.lines})`,
+    `${shown(one.times)}x`,
+    isWorse(one) ? 'worse' : betterWhen(one.figure) === 'Neither' ? '' : 'better',
   ])
-  return aligned([['bench', 'figure', 'now', 'before', 'times'], ...rows])
+  return aligned([['bench', 'figure', 'now', 'before', 'times', ''], ...rows])
 }
 
 /** Columns as wide as their widest cell. */
