@@ -4,6 +4,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { judgeGate } from '#sync/release/gates.ts'
+import { riskGate } from '#sync/release/risk.ts'
 import { aPermit } from '#test/support/fleets/defender-objects.ts'
 import { askersOfCommit, askersOfPermit, askersOfRelease, countsOf } from './approvers.ts'
 
@@ -55,6 +56,18 @@ test.each<[string, readonly Stage[]]>([
   ['the gate has passed', [{ name: 'prod', phase: 'Waiting', gates: [record(seenBy(BOARD), 'Passed')] }]],
 ])('nothing is asked once %s', (_, stages) => {
   expect(askersOfRelease(releaseWith(stages), pipeline([BOARD]))).toEqual([])
+})
+
+test('the gate for high-risk changes, which no pipeline declares, counts any user', () => {
+  const stage = { name: 'prod', clusters: {}, before: [] } as unknown as Parameters<typeof riskGate>[0]
+  const gate = riskGate(stage, [{ change: 'Versions', text: 'cluster prod-1 from 1.35.1 to 1.36.0' }])
+  if (gate === undefined) throw new Error('no gate')
+  const { seen } = judgeGate(gate, undefined, { now: 0, approvedBy: [] })
+  expect(seen).toBe('cluster prod-1 from 1.35.1 to 1.36.0: approved by 0 of 1 (group system:authenticated)')
+  const asked = { ...record(seen), name: gate.name }
+  const askers = askersOfRelease(releaseWith([{ name: 'prod', phase: 'Waiting', gates: [asked] }]), pipeline([]))
+  expect(askers.map((a) => a.name)).toEqual(['gate high-risk of stage prod'])
+  expect(counts(askers, 'eve')).toEqual({ isCounted: true, lines: [] })
 })
 
 test('what sync judged counts, not the pipeline that the commit brings', () => {

@@ -9,6 +9,7 @@ import { stagePart } from '#api/protocol/part.ts'
 import { ANY_APPROVER, rulesFor } from '#defender/approvals.ts'
 import type { Person } from '#kube/current-person.ts'
 import { type ApprovalAsk, type Gate, groupOf, isAskedAs, isFrom, namesOf, type Stage } from '#sync/release/gates.ts'
+import { isOfRiskGate, RISK_ASKS } from '#sync/release/risk.ts'
 
 /** A gate, a policy or a source that waits for approvals. */
 export interface Asker {
@@ -58,7 +59,8 @@ function askersOfStage(
   const others = records.flatMap(({ when, name, phase, seen = '' }): readonly Asker[] => {
     const isDeclared = gates.some(([moment, gate]) => moment === when && gate.name === name)
     if (isDeclared || phase === 'Passed' || !isAskedAs(undefined, seen)) return []
-    return [{ name: `gate ${name} of ${stagePart(stage)}`, asks: beforeCommit(seen) }]
+    const asks = isOfRiskGate(name, seen) ? RISK_ASKS : beforeCommit(seen)
+    return [{ name: `gate ${name} of ${stagePart(stage)}`, asks }]
   })
   return [...asking, ...others]
 }

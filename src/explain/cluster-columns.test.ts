@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Release } from '#api/kinds/release.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
+import { defined } from '#lib/defined.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { newestReleases } from './newest-releases.ts'
 import { clusterCells, type ClusterKey } from './cluster-columns.ts'
@@ -14,7 +15,7 @@ const release = (cluster: object, commit = 'a'.repeat(40)): Release =>
     status: { clusters: [{ name: 'prod', stage: 'prod', since: '2026-03-01T11:55:00Z', ...cluster }] },
   }) as unknown as Release
 const cellsOf = (key: ClusterKey, releases: readonly Release[], status?: Cluster['status']) =>
-  clusterCells(releases, NOW)(key, { metadata: {}, ...(status !== undefined && { status }) })
+  clusterCells(releases, NOW)(key, { metadata: {}, ...defined({ status }) })
 
 /** The second follows the first. */
 const chained = (first: object, second: object): readonly Release[] => {

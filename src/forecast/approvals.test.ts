@@ -1,3 +1,4 @@
+import { defined } from '#lib/defined.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
@@ -167,6 +168,41 @@ describe('approvals of a release', () => {
     const moved = [made('Cluster', 'test-1', { stage: 'test' }), made('Cluster', 'prod-1', { stage: 'free' })]
     after.set('hub', target(pipeline([BOARD]), ...moved))
     expect(needed(after, [inventory([])])).toEqual([WANTED])
+  })
+
+  describe('with another version of a control plane', () => {
+    const RISKY = { asker: 'gate high-risk of stage prod', from: ['group:system:authenticated'], count: 1, missing: 1 }
+    const versions = (version: string, prod: object = {}) => {
+      const hosted = made('Cluster', 'prod-1', { version, controlPlane: { flavor: 'embedded' } })
+      const stages = [{ name: 'prod', clusters: { names: ['prod-1'] }, ...prod }]
+      return new Map([
+        ['hub', target(made('ReleasePipeline', 'standard', { stages }), hosted)],
+        ['prod-1', target(config('1'))],
+      ])
+    }
+    const asked = (prod: object, machines?: number) =>
+      releaseApprovals({
+        before: versions('1.35.1', prod),
+        after: versions('1.36.0', prod),
+        inventories: [
+          {
+            ...inventory([]),
+            planes: [{ namespace: 'fleet', name: 'prod-1', snapshots: [], ...defined({ machines }) }],
+          },
+        ],
+        now: NOW,
+      })
+
+    test.each<[string, object, number | undefined, readonly object[]]>([
+      ['one of any user', {}, undefined, [RISKY]],
+      ['one of any user, with machines', {}, 3, [RISKY]],
+      ['none without machines', {}, 0, []],
+      ['none where the stage asks for none', { withoutApproval: ['Versions'] }, 3, []],
+      ['one where the stage lets other changes pass', { withoutApproval: ['Rotations'] }, 3, [RISKY]],
+      ['only those of the stage that asks itself', { before: [BOARD] }, 3, [WANTED]],
+    ])('are %s', (_, prod, machines, want) => {
+      expect(asked(prod, machines)).toEqual(want)
+    })
   })
 
   describe('with a stage for the hub', () => {

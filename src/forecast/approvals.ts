@@ -3,6 +3,7 @@
 import type { Approval } from '#api/kinds/approval.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
@@ -13,9 +14,11 @@ import { approvalNeed } from '#defender/approvals.ts'
 import { compilePolicy } from '#defender/compile-policy.ts'
 import type { Unit } from '#defender/unit.ts'
 import { type Approver, type Gate, type Stage, approversOf } from '#sync/release/gates.ts'
+import { type Risk, riskGate, riskOf } from '#sync/release/risk.ts'
 import { splitByTrack, targetDigest, targetsDigest } from '#sync/release/tracks.ts'
 import { withTurns } from '#sync/release/turns.ts'
 import type { Inventory, NewestContent, SourceRules } from './inventory.ts'
+import { planesIn } from './plane-changes.ts'
 import { bindingHub, isInStage, isMember } from './stage-members.ts'
 
 export interface NeededApproval {
@@ -82,10 +85,24 @@ export function releaseApprovals(request: ReleaseChange): readonly NeededApprova
     )
     const isReached = (stage: Stage) =>
       stage.clusters.hub === true ? changed.has(HUB_TARGET) : reached.some((c) => isInStage(stage, c))
+    const risksOf = (stage: Stage) =>
+      reached.filter((c) => isInStage(stage, c)).flatMap((c) => riskIn(c, request) ?? [])
     return mine
       .flatMap(({ spec }) => spec.stages.filter(isReached))
-      .flatMap((stage) => gatesOf(stage).flatMap((gate) => gateApproval(stage.name, gate, people)))
+      .flatMap((stage) =>
+        [...gatesOf(stage), riskGate(stage, risksOf(stage)) ?? []]
+          .flat()
+          .flatMap((gate) => gateApproval(stage.name, gate, people)),
+      )
   })
+}
+
+/** A stage asks for an Approval of it, unless the pipeline says otherwise. */
+function riskIn({ metadata, spec }: Cluster, { after, inventories }: ReleaseChange): Risk | undefined {
+  const { namespace = '', name = '' } = metadata
+  const wanted = planesIn(after.get(HUB_TARGET)).get(`${namespace}/${name}`)
+  const live = inventories.flatMap((i) => i.planes ?? []).find((p) => p.name === name && p.namespace === namespace)
+  return wanted && riskOf(name, wanted.spec, { spec, machines: live?.machines })
 }
 
 const gatesOf = ({ before = [], gates = [], after = [] }: Stage): readonly Gate[] => [...before, ...gates, ...after]

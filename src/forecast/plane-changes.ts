@@ -20,6 +20,8 @@ export interface PlaneNow {
   readonly createdAt?: string
   readonly version?: string
   readonly flavor?: string
+  /** Machines of the cluster, if they were counted. */
+  readonly machines?: number
   /** Minor versions that its host serves. */
   readonly served?: readonly string[]
   readonly change?: NonNullable<NonNullable<Cluster['status']>['change']>
@@ -38,14 +40,14 @@ export function planeNow({
   spec,
   status = {},
 }: Cluster): PlaneNow {
-  const { change, served, snapshots = [], versions } = status
+  const { change, machines, served, snapshots = [], versions } = status
   const [running] = versions ?? []
   return {
     namespace,
     name,
     ...defined({ createdAt: creationTimestamp }),
     ...(running !== undefined && { version: running.version }),
-    ...defined({ change, served, flavor: spec.controlPlane?.flavor }),
+    ...defined({ change, served, flavor: spec.controlPlane?.flavor, machines: machines?.total }),
     snapshots: snapshots.map((s) => ({ name: s.name, version: s.version, takenAt: s.takenAt })),
   }
 }

@@ -2,6 +2,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { approval } from '#api/kinds/approval.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/commands/rollout/approval.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
@@ -17,20 +19,20 @@ const clusterOf = (name: string, version: string) => `
 new Cluster(hub, '${name}', { spec: { stage: '${name}', version: '${version}', controlPlane: { flavor: 'embedded' } } })
 new ApiObject(new ClusterChart(app, '${name}'), 'c', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'default' }, data: { for: '${version}' } })`
 
-const STAGES = `[
-  { name: 'test', clusters: { selector: { matchLabels: { 'kubenode.io/stage': 'test' } } }, minSuccessTime: '0s' },
-  { name: 'prod', clusters: { selector: { matchLabels: { 'kubenode.io/stage': 'prod' } } }, minSuccessTime: '0s',
-    before: [{ name: 'board', approval: { from: ['ada'] } }] },
+const stagesWith = (prod: string) => `[
+  { name: 'test', clusters: { selector: { matchLabels: { 'kubenode.io/stage': 'test' } } }, minSuccessTime: '0s', withoutApproval: ['Versions'] },
+  { name: 'prod', clusters: { selector: { matchLabels: { 'kubenode.io/stage': 'prod' } } }, minSuccessTime: '0s', ${prod} },
 ]`
+const STAGES = stagesWith(`before: [{ name: 'board', approval: { from: ['ada'] } }]`)
 
-const fleet = (version: string) => ({
+const fleet = (version: string, stages = STAGES) => ({
   'fleet/main.ts': `
 import { App, ApiObject } from 'cdk8s'
 import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/constructs'
 
 const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
-new ReleasePipeline(hub, 'standard', { spec: { stages: ${STAGES} } })
+new ReleasePipeline(hub, 'standard', { spec: { stages: ${stages} } })
 ${clusterOf('test', version)}
 ${clusterOf('prod', version)}
 app.synth()
@@ -219,4 +221,54 @@ test('a version that nobody serves stops the release in its first stage, with wh
     (p) => p['test'] === 'Healthy',
   )
   expect(await versions()).toEqual(['1.35.1', '1.35.1'])
+})
+
+test('without a gate of its own, prod waits for an approval of any user before its version changes, and a revert waits for none', async () => {
+  const w = await world()
+  const { b, versions, settings, phases, waits, approve, releaseOf, planeOf } = w
+  const open = stagesWith('')
+  await b
+    .client('prod')
+    .create(machine, { apiVersion: API_GROUP_VERSION, kind: 'Machine', metadata: { name: 'n-1' }, spec: {} } as never)
+  const first = b.repository.commit(fleet('1.35.1', open))
+  await b.start()
+  await eventually(
+    () => phases(first),
+    (p) => p['prod'] === 'Healthy',
+  )
+  await eventually(
+    async () => (await planeOf('prod'))?.status?.machines?.total,
+    (total) => total === 1,
+  )
+  const up = b.repository.commit(fleet('1.36.0', open))
+  await eventually(
+    () => waits(up),
+    (seen) => seen?.startsWith('high-risk: cluster prod from 1.35.1 to 1.36.0: approved by 0 of 1') === true,
+  )
+  expect([await versions(), await settings('prod')]).toEqual([['1.36.0', '1.35.1'], '1.35.1'])
+  // An Approval counts from the second after the one in which other content was rolled out.
+  const replaced = Date.parse((await releaseOf(first))?.metadata.creationTimestamp ?? '')
+  await eventually(
+    () => Promise.resolve(Date.now() - replaced),
+    (ms) => ms > 1_000,
+  )
+  await approve(up)
+  await eventually(
+    () => settings('prod'),
+    (v) => v === '1.36.0',
+  )
+  await eventually(
+    () => releaseOf(up),
+    (r) => r?.status?.phase === 'Succeeded',
+  )
+  expect((await releaseOf(up))?.status?.record).toMatchObject([
+    { cluster: 'test' },
+    { cluster: 'prod', approvedBy: ['ada'], gates: [{ name: 'high-risk', when: 'Before', result: 'Passed' }] },
+  ])
+  const back = b.repository.commit(fleet('1.35.1', open), `Revert "change"\n\nThis reverts commit ${up}.`)
+  await eventually(versions, ([test, prod]) => test === '1.35.1' && prod === '1.35.1')
+  await eventually(
+    () => releaseOf(back),
+    (r) => r?.status?.phase === 'Succeeded',
+  )
 })

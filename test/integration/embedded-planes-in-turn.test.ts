@@ -26,7 +26,7 @@ const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
 const of = (stage: string) => ({ clusters: { selector: { matchLabels: { 'kubenode.io/stage': stage } } }, minSuccessTime: '0s' })
 new ReleasePipeline(hub, 'standard', { spec: { stages: [
-  { name: 'test', ...of('test') },
+  { name: 'test', ...of('test'), withoutApproval: ['Versions'] },
   { name: 'prod', ...of('prod'), before: [{ name: 'board', approval: { from: ['ada'] } }] },
 ] } })
 for (const name of ['test', 'prod'])

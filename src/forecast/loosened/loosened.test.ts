@@ -52,6 +52,11 @@ describe('what a pipeline no longer demands', () => {
       pipeline({ before: [{ name: 'board', approval: { from: ['ada', 'bob', 'eve'], count: 1 } }] }),
       ['stage prod: gate board needs 1 in place of 2 approvals', 'stage prod: gate board can be approved by eve too'],
     ],
+    [
+      'control planes that change without an approval',
+      pipeline({ withoutApproval: ['Versions', 'Rotations'] }),
+      ['stage prod: Versions of Clusters need no approval', 'stage prod: Rotations of Clusters need no approval'],
+    ],
     ['more approvals', pipeline({ before: [{ name: 'board', approval: { from: ['ada', 'bob'], count: 3 } }] }), []],
     [
       'lower shares',

@@ -43,6 +43,7 @@ export const stageFound = (old: Stage, now: Stage): Found => [
   ...raised('maxFailures', old.maxFailures, now.maxFailures),
   ...raised('maxNewFailures', old.maxNewFailures, now.maxNewFailures),
   ...windowsFound(old.windows, now.windows),
+  ...added(old.withoutApproval, now.withoutApproval).map((change) => `${change} of Clusters need no approval`),
 ]
 
 /** A gate that moves to another moment is removed from this one. */

@@ -16,8 +16,10 @@ import { historyOf, isLeftUnderway } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
 import { openClusters, isOver } from '../release/release-seen.ts'
 import { areNodesFirst, takeTurn } from '../release/plane-state.ts'
+import { type Risk, riskOf } from '../release/risk.ts'
 import { HUB } from '../release/tracks.ts'
 import { hasTurn, isInStage, labelsOfCluster, ofCluster, ofHub } from '../release/turns.ts'
+import type { RenderedTarget } from '#delivery/desired.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { EndedPermits } from '#permits/ended-for.ts'
 import { approvedDigests } from './approvals.ts'
@@ -233,13 +235,15 @@ export interface ClusterNow {
   readonly digest: string
   readonly reports: ReadonlyMap<string, ApplyReport>
   readonly returns: ReadonlySet<string>
+  /** Absent: this pass rendered nothing. */
+  readonly target?: RenderedTarget | undefined
 }
 
 export function seenCluster(
   clusters: HubCaches['clusters'],
   work: Work,
   chain: readonly Release[],
-  { name, digest, reports, returns }: ClusterNow,
+  { name, digest, reports, returns, target }: ClusterNow,
 ): SeenCluster {
   const { release } = work
   const cluster = clusters.get({ namespace: release.metadata.namespace, name })
@@ -254,7 +258,13 @@ export function seenCluster(
     previous: previousOf(chain, release, name),
     isReturn: returns.has(name),
     isUnderway: name !== HUB && isLeftUnderway(chain, release, name),
+    ...defined({ risk: cluster && target && riskIn(cluster, target) }),
   }
+}
+
+function riskIn({ metadata: { name = '' }, spec, status }: Cluster, target: RenderedTarget): Risk | undefined {
+  const { plane } = ofCluster(name, target)
+  return plane && riskOf(name, (plane.object as Cluster).spec, { spec, machines: status?.machines?.total })
 }
 
 /** A commit cannot move a cluster out of the stage whose gates it has to pass; a cluster without a stage had no gates. */

@@ -123,7 +123,13 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
   const clusters = new Map(
     Object.entries(release.spec.digests).map(([name, digest]) => [
       name,
-      seenCluster(loop.clusters, work, before, { name, digest, reports, returns }),
+      seenCluster(loop.clusters, work, before, {
+        name,
+        digest,
+        reports,
+        returns,
+        target: rendered?.targets.get(name),
+      }),
     ]),
   )
   const now = clock.now()

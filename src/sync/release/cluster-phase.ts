@@ -27,6 +27,7 @@ import {
   type Stage,
 } from './gates.ts'
 import type { Content } from './live-clusters.ts'
+import type { Risk } from './risk.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 import { someOf } from '#lib/some-of.ts'
 
@@ -45,6 +46,8 @@ export interface SeenCluster {
   readonly isReturn?: boolean
   /** The release restores what passed there last, while other content is still being rolled out. Its message need not name a revert. */
   readonly isUnderway?: boolean
+  /** Its Cluster on the hub differs from the declared one in a way that needs an Approval first. */
+  readonly risk?: Risk | undefined
   /** The result of the last pass; absent before the first. */
   readonly answer?: ClusterAnswer | undefined
   /** The cluster's content from previous releases, if it passed its stage. */

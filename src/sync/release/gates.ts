@@ -6,7 +6,10 @@ import type { CheckResult } from '#runtime/outbound/external-checks.ts'
 import { machinesBefore, namesBefore } from './baseline.ts'
 
 export type Stage = ReleasePipelineSpec['stages'][number]
-export type Gate = NonNullable<Stage['gates']>[number]
+export type Gate = NonNullable<Stage['gates']>[number] & {
+  /** What an approval is asked for, where the gate is about one change. */
+  readonly about?: string
+}
 export type ApprovalAsk = NonNullable<Gate['approval']>
 
 /** The values that gates check; unreadable counts are absent. */
@@ -89,7 +92,10 @@ export function judgeGate(gate: Gate, readings: ClusterReadings | undefined, fac
 }
 
 function verdict(gate: Gate, readings: ClusterReadings | undefined, facts: GateFacts): [boolean, string] {
-  if (gate.approval !== undefined) return approval(gate.approval, facts.approvedBy)
+  if (gate.approval !== undefined) {
+    const [holds, seen] = approval(gate.approval, facts.approvedBy)
+    return [holds, gate.about === undefined || gate.about === '' ? seen : `${gate.about}: ${seen}`]
+  }
   const { machines } = readings ?? {}
   if (gate.machinesReady !== undefined) {
     if (machines === undefined) return [false, 'cannot read the machines']
@@ -162,8 +168,11 @@ const GROUP = 'group:'
 export const groupOf = (from: string): string | undefined =>
   from.startsWith(GROUP) ? from.slice(GROUP.length) : undefined
 
+/** Every user of the server: no other client can create an Approval. */
+export const ANYONE = 'group:system:authenticated'
+
 export const isFrom = ({ by, groups }: Approver, from: readonly string[]): boolean =>
-  from.some((f) => (f.startsWith(GROUP) ? groups.includes(f.slice(GROUP.length)) : f === by))
+  from.some((f) => f === ANYONE || (f.startsWith(GROUP) ? groups.includes(f.slice(GROUP.length)) : f === by))
 
 /** The approvers that an approval gate counts; none for other gates. */
 export const approversOf = ({ approval: asked }: Gate, approvers: readonly Approver[]): readonly string[] =>

@@ -70,6 +70,8 @@ interface World {
   readonly pipeline: ReleasePipelineSpec
   readonly names: readonly string[]
   readonly previous?: Readonly<Record<string, SeenCluster['previous']>>
+  risks?: Readonly<Record<string, SeenCluster['risk']>>
+  readonly returns?: readonly string[]
 }
 
 class Story {
@@ -79,6 +81,10 @@ class Story {
 
   constructor(world: World) {
     this.#world = world
+  }
+
+  get world(): World {
+    return this.#world
   }
 
   /** One reconcile: each pass over a cluster returns the given result. */
@@ -93,6 +99,8 @@ class Story {
         digest: digestOf(name),
         answer: asked.has(name) ? checks[name] : undefined,
         previous: this.#world.previous?.[name],
+        risk: this.#world.risks?.[name],
+        isReturn: this.#world.returns?.includes(name) === true,
       },
     ])
     const seen: ReleaseSeen = {
@@ -538,6 +546,52 @@ describe('gates and windows', () => {
     )
     story.step({ a: well, b: well }, { sight: { ...UNDISTURBED.sight, approvedBy: by('ada', 'bob') } })
     expect(story.phases()).toBe('Progressing: a=Applying b=Waiting')
+  })
+
+  describe('a high-risk change of a Cluster', () => {
+    const RISK = { change: 'Versions' as const, text: 'cluster b from 1.35.1 to 1.36.0' }
+    const risky = (more: object = {}): World => ({
+      pipeline: pipelineOf([stage('test', ['a']), stage('prod', ['b'], more)]),
+      names: ['a', 'b'],
+      risks: { b: RISK },
+    })
+    const all = { a: well, b: well }
+
+    test('waits for an approval by any user before its stage, and the record names it', () => {
+      const story = new Story(risky())
+      story.steps(16, all)
+      expect(story.phases()).toBe('Progressing: a=Healthy b=Waiting')
+      expect(story.status?.waitingFor).toMatchObject({
+        predicate: 'GateClosed',
+        unblock: 'run kubenode approve release/r --reason WHY',
+      })
+      expect(story.status?.waitingFor?.seen).toMatch(
+        /^high-risk: cluster b from 1\.35\.1 to 1\.36\.0: approved by 0 of 1 \(group system:authenticated\); the stage fails at /,
+      )
+      const approved = { sight: { ...UNDISTURBED.sight, approvedBy: by('eve') } }
+      story.step(all, approved)
+      expect(story.phases()).toBe('Progressing: a=Healthy b=Applying')
+      // Once its Cluster is changed, nothing is risky any more.
+      story.world.risks = {}
+      story.steps(16, all, approved)
+      expect(story.status?.phase).toBe('Succeeded')
+      expect(story.status?.record?.find((r) => r.cluster === 'b')).toMatchObject({
+        approvedBy: ['eve'],
+        gates: [{ name: 'high-risk', kind: 'approval', result: 'Passed' }],
+      })
+    })
+
+    test('waits for none where the stage lets it pass', () => {
+      const story = new Story(risky({ withoutApproval: ['Versions'] }))
+      story.steps(32, all)
+      expect(story.status?.phase).toBe('Succeeded')
+    })
+
+    test('waits for none where it restores what was healthy', () => {
+      const story = new Story({ ...risky(), returns: ['b'] })
+      story.steps(32, all)
+      expect(story.status?.phase).toBe('Succeeded')
+    })
   })
 
   test('clusters are begun only while a window is open', () => {

@@ -18,6 +18,7 @@ import {
   type ReleaseSeen,
   type StageStatus,
 } from './release-seen.ts'
+import { withRiskGate } from './risk-gate.ts'
 import { entryOf, type StageInput } from './stage-entry.ts'
 import { withExemptions, withoutApprovals } from './stage-exempt.ts'
 import { checkKey, ruleKey } from './stage-gates.ts'
@@ -50,9 +51,16 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
   let waitingFor: WaitingFor | undefined
   let isOpen = true
   let hasFailed = false
-  for (const stage of pipeline.stages) {
-    const members = membersOf(stage, seen).filter((c) => !taken.has(c.name))
+  const withGates: Stage[] = []
+  for (const declared of pipeline.stages) {
+    const members = membersOf(declared, seen).filter((c) => !taken.has(c.name))
     for (const { name } of members) taken.add(name)
+    const stage = withRiskGate(
+      declared,
+      members,
+      before?.stages?.find((s) => s.name === declared.name),
+    )
+    withGates.push(stage)
     const made = planStage({ stage, members, seen, now, isOpen })
     stages.push(made.status)
     clusters.push(...made.clusters)
@@ -64,7 +72,7 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
   const record = recordOf(
     {
       release,
-      pipeline,
+      pipeline: { ...pipeline, stages: withGates },
       stages,
       clusters: [...clusters, ...lost],
       approvedBy: seen.sight.approvedBy,

@@ -1,0 +1,18 @@
+// Adds the gate for high-risk changes to a stage whose clusters wait with one. Pure.
+import type { SeenCluster } from './cluster-phase.ts'
+import type { Stage } from './gates.ts'
+import type { StageStatus } from './release-seen.ts'
+import { gateAbout, isOfRiskGate, mayAsk, riskGate } from './risk.ts'
+
+/**
+ * The stage with the gate, as long as a member waits with such a change, and after it passed: its evidence stays. What restores healthy content needs no
+ * Approval: the way back must not wait for a person.
+ */
+export function withRiskGate(stage: Stage, members: readonly SeenCluster[], old: StageStatus | undefined): Stage {
+  const risks = members.flatMap(({ risk, isReturn, isUnderway }) =>
+    risk === undefined || isReturn === true || isUnderway === true ? [] : [risk],
+  )
+  const had = old?.gates?.find((r) => r.when === 'Before' && r.phase === 'Passed' && isOfRiskGate(r.name, r.seen ?? ''))
+  const gate = riskGate(stage, risks) ?? (had !== undefined && mayAsk(stage) ? gateAbout(stage, '') : undefined)
+  return gate === undefined ? stage : { ...stage, before: [...(stage.before ?? []), gate] }
+}

@@ -1,0 +1,54 @@
+// Which changes of Clusters are high-risk: a stage with one of them opens after an Approval, unless its pipeline says otherwise. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { RiskyChange } from '#api/kinds/release-pipeline.ts'
+import { ROTATED_KEYS, type RotationField } from '#api/rotated-keys.ts'
+import { shortened } from '#lib/shortened.ts'
+import { ANYONE, type Gate, isAskedAs, type Stage } from './gates.ts'
+
+export interface Risk {
+  readonly change: RiskyChange
+  /** "cluster prod from 1.35.1 to 1.36.0". */
+  readonly text: string
+}
+
+type Spec = Pick<Cluster['spec'], 'version' | 'controlPlane'>
+
+const ROTATION_FIELDS = Object.keys(ROTATED_KEYS) as readonly RotationField[]
+/** Leaves room for the rest of the gate's sentence. */
+const MAX_TEXT = 80
+
+/** `machines`: undefined when they were not counted; unknown is not zero. */
+export function riskOf(
+  name: string,
+  declared: Spec,
+  { spec: now, machines }: { readonly spec: Spec; readonly machines: number | undefined },
+): Risk | undefined {
+  if (declared.controlPlane === undefined || now.controlPlane === undefined || machines === 0) return undefined
+  const [from, to] = [now.version ?? '', declared.version ?? '']
+  if (from !== to) return { change: 'Versions', text: shortened(`cluster ${name} from ${from} to ${to}`, MAX_TEXT) }
+  const numberOf = ({ controlPlane }: Spec, field: RotationField) => controlPlane?.rotation?.[field] ?? 1
+  const rotated = ROTATION_FIELDS.find((field) => numberOf(declared, field) > numberOf(now, field))
+  if (rotated === undefined) return undefined
+  return { change: 'Rotations', text: shortened(`cluster ${name}, ${ROTATED_KEYS[rotated].called}`, MAX_TEXT) }
+}
+
+const RISK_GATE = 'high-risk'
+/** A pipeline that wants certain people has a gate of its own. */
+export const RISK_ASKS = { from: [ANYONE], count: 1 }
+
+/** Undefined: the stage allows these changes, or its own gates ask for an Approval before it opens. */
+export function riskGate(stage: Stage, risks: readonly Risk[]): Gate | undefined {
+  const first = risks.find(({ change }) => stage.withoutApproval?.includes(change) !== true)
+  return first === undefined || !mayAsk(stage) ? undefined : gateAbout(stage, first.text)
+}
+
+export const mayAsk = ({ before = [] }: Stage): boolean => before.every(({ approval }) => approval === undefined)
+
+export function gateAbout({ before = [] }: Stage, about: string): Gate {
+  const isTaken = before.some(({ name }) => name === RISK_GATE)
+  return { name: isTaken ? `${RISK_GATE}-changes` : RISK_GATE, approval: RISK_ASKS, about }
+}
+
+/** Whether an observation comes from this gate: no pipeline declares it. */
+export const isOfRiskGate = (name: string, seen: string): boolean =>
+  name.startsWith(RISK_GATE) && isAskedAs(RISK_ASKS, seen)
