@@ -5,6 +5,7 @@ import { withWrappedHints, wrapped } from '#lib/terminal/wrap.ts'
 import { withPages, withPagesInHints } from '#lib/terminal/pages.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from '#lib/terminal/exit.ts'
 import { withAdvice } from './advice.ts'
+import { withNameAsCalled } from './as-called.ts'
 import { COMMAND_FILES } from './command-list.ts'
 import { groupCommands, groupedHelp } from './help-groups.ts'
 import { afterOptions, hoisted, withoutShortSigns } from './hoist.ts'
@@ -153,7 +154,7 @@ async function completed(words: readonly string[], io: Io): Promise<number> {
 
 /** Runs one command line and returns the exit code. */
 export async function run(typed: readonly string[], given: Io): Promise<number> {
-  const io = withPagesInHints(withWrappedHints(given))
+  const io = withNameAsCalled(withPagesInHints(withWrappedHints(given)), typed)
   if (typed[0] === '__complete') return completed(typed.slice(1), io)
   const argv = withoutShortSigns(typed)
   const program = await programWith(namedBy(afterOptions(argv)), io)
