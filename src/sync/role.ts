@@ -96,7 +96,7 @@ function setup(context: SyncContext): RunningModule {
   }
 }
 
-/** A cluster of it begins, ends, or waits for something else. */
+/** One of its clusters starts, ends, or waits for something else. */
 const isOther = (old: Release, now: Release): boolean => workOf(old) !== workOf(now)
 const workOf = ({ status }: Release): string =>
   JSON.stringify([status?.phase, (status?.clusters ?? []).map((c) => [c.name, c.phase, c.waitingFor?.predicate])])
@@ -124,7 +124,7 @@ function brakeController(context: SyncContext, shared: HubShared, releases: Cont
     const object = now ?? old
     if (object !== undefined && (old === undefined || now === undefined)) controller.enqueue(namespacedName(object))
   })
-  // What begins, ends or would begin: its turn is decided at once.
+  // Decides the turn at once when a cluster starts, ends or wants to start.
   shared.releases.onChange((old, now) => {
     if (book.limits.maxChanging !== undefined && (old === undefined || now === undefined || isOther(old, now)))
       controller.enqueue(DECIDE)

@@ -1,5 +1,5 @@
-// The brake as this process knows it: what each cluster showed last, what the hub's object says, and which copies still grant a turn. Decides one at a time, and
-// writes the hub's object before anything depends on it.
+// The brake in memory: the latest evidence of each cluster, the FleetBrake on the hub, and the clusters whose copy still grants a turn. Makes one decision at a
+// time, and writes it to the hub before it takes effect anywhere.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -47,7 +47,7 @@ export interface Decided {
 export class BrakeBook {
   readonly #shared: Shared
   readonly #evidences = new Map<string, Evidence | undefined>()
-  /** Clusters whose copy was seen without a turn. */
+  /** Clusters whose copy was observed without a turn. */
   readonly #returned = new Set<string>()
   readonly #locks = new KeyedLock({ what: 'decisions of the brake' })
   #held: { readonly object: FleetBrake | undefined } | undefined
@@ -65,7 +65,7 @@ export class BrakeBook {
     return this.#held?.object?.spec
   }
 
-  /** Undefined evidence: it did not answer. */
+  /** Evidence is undefined if the cluster did not answer. */
   observe(cluster: string, evidence: Evidence | undefined): void {
     this.#evidences.set(cluster, evidence)
   }
@@ -84,7 +84,7 @@ export class BrakeBook {
     else this.#returned.add(cluster)
   }
 
-  /** Before the first decision nothing is known, and a limited fleet begins nothing. */
+  /** Until the first decision, a fleet with a limit starts no change. */
   mayBegin(cluster: string): boolean {
     return this.limits.maxChanging === undefined || this.spec?.turns?.some((t) => t.cluster === cluster) === true
   }
@@ -93,7 +93,7 @@ export class BrakeBook {
     return stoppedCommit(this.spec, commit)
   }
 
-  /** What the copy in this cluster says. */
+  /** The content of this cluster's copy. */
   copyFor(cluster: string): BrakeSpec {
     const { maxChanging, turns = [], stops } = this.spec ?? {}
     const own = turnFor(turns, cluster, this.#needs().has(cluster))
@@ -105,17 +105,17 @@ export class BrakeBook {
     }
   }
 
-  /** The object on the hub is read again: a person may have deleted it. */
+  /** Reads the hub's object again: a user may have deleted it. */
   reread(): void {
     this.#isStale = true
   }
 
-  /** Otherwise a copy would say that nothing is limited. */
+  /** Otherwise the copy would report that there is no limit. */
   get isRead(): boolean {
     return this.#held !== undefined
   }
 
-  /** Undefined: the hub has no brake of its own, or another client keeps winning. */
+  /** Undefined if the hub has no brake of its own, or if every write conflicts with another client's. */
   decide(signal: AbortSignal): Promise<Decided | undefined> {
     return this.#locks.run(HUB_TARGET, () => this.#decide(signal))
   }
@@ -134,7 +134,7 @@ export class BrakeBook {
     if (known.cluster === undefined && jsonEqual(this.#next(known, clock.now()), known))
       return { spec: before, hasNewStops: false, turned: [] }
     const mutate = (current: FleetBrake | undefined): Mutation<FleetBrake> => {
-      // This hub is a member of another fleet, whose brake it obeys.
+      // This hub is a member of another fleet and obeys that fleet's brake.
       if (current?.spec.cluster !== undefined)
         return { kind: 'Refuse', reason: `FleetBrake ${BRAKE_NAME} is the copy of another hub` }
       const { asOf: _, ...old } = current?.spec ?? {}

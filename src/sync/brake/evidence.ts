@@ -1,4 +1,4 @@
-// What one cluster shows the brake: versions of components that failed there, repairs of each rule, and whether slices are open or wait. Pure.
+// The evidence that one cluster gives the brake: component versions that failed there, repairs by rule, and whether slices are open or waiting. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Version } from '#api/protocol/component-order.ts'
@@ -16,7 +16,7 @@ export interface Evidence {
   readonly repairs: ReadonlyMap<string, number>
   /** Slices that hold a permit. */
   readonly openSlices: number
-  /** Slices that nothing but the budget of the fleet stops. */
+  /** Slices that wait for the fleet's budget alone. */
   readonly waitingSlices: number
 }
 
@@ -35,7 +35,7 @@ export function evidenceOf(
   }
 }
 
-/** Only what is declared now: an earlier revision that failed is not rolled out any more. */
+/** Looks at the declared revision only: an earlier one that failed is no longer rolled out. */
 function failedIn({ metadata, spec, status }: MachineComponentSet): readonly FailedVersion[] {
   if (status?.observedGeneration !== metadata.generation) return []
   return (status?.revisions?.blocked ?? []).flatMap(({ component, revision }) => {

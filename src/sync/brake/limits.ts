@@ -1,8 +1,8 @@
-// The limits over all clusters, from the policies of the hub: the lowest of each applies. Pure.
+// The limits for the whole fleet, from the hub's DefenderPolicies: the lowest of each applies. Pure.
 import { DEFAULT_FAILED_CLUSTERS, DEFAULT_REPAIRS_PER_HOUR, type DefenderPolicy } from '#api/kinds/defender-policy.ts'
 
 export interface BrakeLimits {
-  /** Undefined: turns limit nothing. */
+  /** Undefined: any number of clusters may change at once. */
   readonly maxChanging: number | undefined
   readonly failedClusters: number
   readonly repairsPerHour: number

@@ -1,4 +1,4 @@
-// Which clusters change or would begin to, and what the sets and rules of a cluster show of failures.
+// Finds the clusters that change or are about to, and the failures in a cluster's sets and rules.
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'

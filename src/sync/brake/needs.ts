@@ -1,4 +1,4 @@
-// Which clusters change or would begin to, from what is recorded on the hub and what the clusters show. Pure.
+// Finds the clusters that change or are about to, from the Releases on the hub and the evidence of the clusters. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
@@ -18,7 +18,7 @@ export interface NeedsSeen {
 export function needsOf({ releases, clusters, evidences }: NeedsSeen): ReadonlyMap<string, Need> {
   const changing = new Set<string>()
   const asking: { readonly cluster: string; readonly since: string }[] = []
-  // A newer Release has replaced it, whatever its status still says.
+  // A newer Release has replaced it, even if its status is still open.
   const replaced = new Set(releases.map(({ metadata, spec }) => `${metadata.namespace ?? ''}/${spec.previous ?? ''}`))
   for (const release of releases) {
     const { metadata, status } = release
@@ -34,7 +34,7 @@ export function needsOf({ releases, clusters, evidences }: NeedsSeen): ReadonlyM
   for (const [cluster, evidence] of evidences) {
     if (cluster === HUB_TARGET || evidence === undefined) continue
     if (evidence.openSlices > 0) changing.add(cluster)
-    // Machines that a finished Release left over: they have waited longest.
+    // Machines that a finished Release did not reach have waited longest.
     else if (evidence.waitingSlices > 0) asking.unshift({ cluster, since: '' })
   }
   const ordered = asking.toSorted((a, b) => byCodeUnit(a.since, b.since) || byCodeUnit(a.cluster, b.cluster))

@@ -1,4 +1,4 @@
-// One loop for each cluster: reads what it shows, decides for the fleet, and carries the decision into the cluster. One more for the hub itself.
+// One loop per cluster: reads the cluster's evidence, decides for the fleet, and writes the decision into the cluster. One more loop serves the hub itself.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { BRAKE_NAME, type BrakeSpec, fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -15,24 +15,24 @@ import type { HubShared } from '../hub/shared.ts'
 import type { BrakeBook } from './book.ts'
 import { type Evidence, evidenceOf } from './evidence.ts'
 
-/** Two small lists for each cluster: 500 clusters cost sixteen requests a second. */
+/** Two small lists per cluster: 500 clusters cost sixteen requests a second. */
 const EVERY_MS = 60_000
-/** While it changes, or would. */
+/** While the cluster changes or waits for a turn. */
 const SOON_MS = 10_000
 const SPREAD_MS = 15_000
-/** A cluster that does not answer delays no other: see the workers of the controller. */
+/** A cluster that does not answer occupies one of the controller's workers for this long. */
 const ANSWER_MS = 10_000
 
-/** Instead of a key: reads nothing, and decides with what is known. */
+/** Used as a key: decides from memory, without reading a cluster. */
 export const DECIDE = 'decide'
-/** Instead of keys: every cluster. */
+/** Used as a key: every cluster. */
 export const ALL = '*'
 
 export interface BrakeLoop extends Pick<HubShared, 'context' | 'clusters' | 'connections'> {
   readonly book: BrakeBook
-  /** Reads and carries again. */
+  /** Requeues the cluster. */
   readonly wake: (clusters: readonly string[]) => void
-  /** Releases may begin clusters, or no longer. */
+  /** Called when the clusters that Releases may start have changed. */
   readonly wakeReleases: () => void
 }
 
@@ -49,7 +49,7 @@ export async function reconcileBrake(loop: BrakeLoop, key: string, { signal }: R
     await decide(loop, key, signal)
     return done
   }
-  // After a start, 500 clusters share the load; a fleet with a limit begins nothing before it knows them.
+  // Spreads 500 clusters after a restart; a fleet with a limit starts nothing until it has read them all.
   if (!book.knows(key) && book.limits.maxChanging === undefined) {
     book.observe(key, undefined)
     return requeueAfter(random.below(EVERY_MS))
@@ -86,7 +86,7 @@ async function clientOf(
   try {
     return (await connections.to(cluster, undefined, signal)).program
   } catch {
-    // The loop of the cluster's health reports why.
+    // The health loop of the cluster reports the reason.
     return undefined
   }
 }
@@ -99,23 +99,23 @@ async function readEvidence(client: KubeClient, signal: AbortSignal): Promise<Ev
     ])
     return evidenceOf(sets, rules)
   } catch (error) {
-    // A cluster without KubeNode's kinds has nothing that could fail.
+    // Without KubeNode's kinds nothing can have failed there.
     return isNotFound(error) ? evidenceOf([], []) : undefined
   }
 }
 
-/** Whether it took the cluster's turn away. */
+/** Returns whether it revoked the cluster's turn. */
 async function carry(client: KubeClient, key: string, book: BrakeBook, signal: AbortSignal): Promise<boolean> {
   try {
     const live = await client.get(fleetBrake, { name: BRAKE_NAME }, { signal })
-    // The hub itself is this cluster.
+    // This cluster is the hub itself.
     if (live !== undefined && live.spec.cluster === undefined) {
       book.copied(key, false)
       return false
     }
     const wanted = book.copyFor(key)
     const hasTurn = wanted.turns !== undefined
-    // Before the write, whose reply may be lost.
+    // Recorded before the write, because its reply may be lost.
     if (hasTurn) book.copied(key, true)
     if (live === undefined ? saysSomething(wanted) : !jsonEqual(live.spec, wanted))
       await client.apply(
@@ -126,7 +126,7 @@ async function carry(client: KubeClient, key: string, book: BrakeBook, signal: A
     if (!hasTurn) book.copied(key, false)
     return !hasTurn && book.spec?.turns?.some((t) => t.cluster === key) === true
   } catch (error) {
-    // An older KubeNode there does not know the kind, and obeys no brake.
+    // An older KubeNode there lacks the kind and obeys no brake.
     if (isNotFound(error)) book.copied(key, false)
     return false
   }

@@ -1,4 +1,4 @@
-// What is stopped in all clusters: a version that failed in enough of them, a rule that repairs too much, and how both end.
+// Stops for the whole fleet: a version that failed in too many clusters, a rule that repairs too much, and how each stop ends.
 import { describe, expect, test } from 'vitest'
 import { MAX_STOPS, type Stop } from '#api/kinds/fleet-brake.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'

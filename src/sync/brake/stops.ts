@@ -1,5 +1,5 @@
-// Decides what is stopped in all clusters: a version that failed in several of them, and a rule that repairs too much. A stop stays until a person lifts it, or
-// until nothing shows its cause any more. Pure.
+// Decides what to stop in all clusters: a version that failed in several of them, or a rule that repairs too much. A stop lasts until a user lifts it or until its
+// evidence is gone from every cluster. Pure.
 import { type BrakeSpec, MAX_STOPS, type Stop } from '#api/kinds/fleet-brake.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -8,13 +8,13 @@ import { defined } from '#lib/defined.ts'
 import type { Evidence, FailedVersion } from './evidence.ts'
 import type { BrakeLimits } from './limits.ts'
 
-/** A rule without a person who looks is tried again a day later, up to the same limit. */
+/** If no user lifts it, a stopped rule is retried after a day, up to the same limit. */
 const RULE_STOP_MS = 24 * 3_600_000
-/** The counts of the rules are of this time. */
+/** Period over which repairs are counted. */
 const RULE_WINDOW_MS = 3_600_000
 const MOST_NAMED = 10
 
-/** By cluster; undefined: it did not answer, so that nothing it showed before is over. */
+/** By cluster; undefined if it did not answer, in which case its earlier evidence still counts. */
 export type Evidences = ReadonlyMap<string, Evidence | undefined>
 
 export const stopKey = ({ kind, name, version }: Pick<Stop, 'kind' | 'name' | 'version'>): string =>
@@ -45,11 +45,11 @@ export function planStops({ before, evidences, limits, retries, now }: Input): r
   )
 }
 
-/** Undefined: its evidence is below the limit. What a person lifted comes back with as much new evidence as stopped it first. */
+/** Undefined if the evidence is below the limit. A lifted stop returns once there is as much new evidence as for the first one. */
 function stopOf(cause: Cause, old: Stop | undefined, limits: BrakeLimits, now: number): Stop | undefined {
   const limit = cause.kind === 'Component' ? limits.failedClusters : limits.repairsPerHour + 1
   if (old !== undefined && isInForce(old)) {
-    // The count of repairs changes every minute; more failed clusters are news.
+    // The count of repairs changes every minute and is not reported again; another failed cluster is.
     if (cause.kind === 'Rule' || cause.count <= old.count) return old
     return { ...cause, seen: seenText(cause, limits), since: old.since }
   }
@@ -67,7 +67,7 @@ function afterRetries(stop: Stop, retries: readonly OperationalHold[], now: numb
   return isLifted && isInForce(stop) ? { ...stop, liftedAt: timestamp(now) } : stop
 }
 
-/** Stops of versions end with their evidence, and that of everything with a person. */
+/** A stop of a version ends with its evidence; a stop of everything ends when a user lifts it. */
 function hasEnded({ kind, since, liftedAt }: Stop, now: number): boolean {
   if (kind === 'Everything') return liftedAt !== undefined
   if (kind === 'Component') return false
@@ -96,7 +96,7 @@ function failures(evidences: Evidences): readonly Cause[] {
         kind: 'Component' as const,
         name: first.component,
         version: first.version,
-        // One configuration: another one of the same version is not to blame.
+        // Only this configuration: the same version with another one is not to blame.
         ...(configs.size === 1 && defined({ config: first.config })),
         count: clusters.size,
         clusters: [...clusters].toSorted().slice(0, MOST_NAMED),
@@ -130,7 +130,7 @@ const seenText = ({ kind, count }: Cause, limits: BrakeLimits): string =>
     ? `failed in ${counted(count, 'cluster')} (limit ${limits.failedClusters})`
     : `${counted(count, 'repair')} in an hour in all clusters (limit ${limits.repairsPerHour})`
 
-/** More than fit are a fault of everything. */
+/** More stops than fit mean that everything is at fault. */
 function bounded(stops: readonly Stop[], now: number): readonly Stop[] {
   const sorted = stops.toSorted((a, b) =>
     a.since < b.since ? -1 : a.since > b.since ? 1 : stopKey(a) < stopKey(b) ? -1 : 1,
@@ -149,6 +149,6 @@ function bounded(stops: readonly Stop[], now: number): readonly Stop[] {
   return [...others.slice(0, MAX_STOPS - 1), everything]
 }
 
-/** Versions that a commit brought and that are stopped: no further cluster begins it. */
+/** Stopped versions that this commit introduced: no further cluster starts it. */
 export const stoppedCommit = (brake: BrakeSpec | undefined, commit: string): Stop | undefined =>
   brake?.stops?.find((s) => isInForce(s) && (s.kind === 'Everything' || s.commits?.includes(commit) === true))

@@ -1,4 +1,4 @@
-// Which clusters may change now: as many as may, the ones that change first, and no place given twice.
+// Turns: never more than the limit, clusters that already change come first, and no place is granted twice.
 import { expect, test } from 'vitest'
 import type { Turn } from '#api/kinds/fleet-brake.ts'
 import { timestamp } from '#lib/clock.ts'

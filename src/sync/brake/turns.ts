@@ -1,24 +1,24 @@
-// Decides which clusters may change now. A turn is a lease: it is on the hub before the cluster learns of it, and is given to another cluster only once the first
-// one knows that it ended, or its time is over. Pure.
+// Decides which clusters may change now. A turn is a lease: it is written on the hub before the cluster sees it, and passes to another cluster only after the first
+// one has acknowledged its end or the lease has expired. Pure.
 import type { Turn } from '#api/kinds/fleet-brake.ts'
 import { timestamp } from '#lib/clock.ts'
 import { byCodeUnit } from '#lib/go-text.ts'
 
-/** A hub that is away for longer lets nothing new begin. */
+/** If the hub is unreachable for longer, clusters start nothing new. */
 export const TURN_MS = 10 * 60_000
-/** Clocks of clusters may be behind that of the hub by this much. */
+/** How far the clock of a cluster may be behind the hub's. */
 const MARGIN_MS = 2 * 60_000
-/** Not rewritten with every pass. */
+/** Renewed once this much of the lease has passed, not on every pass. */
 const RENEW_BEFORE_MS = TURN_MS / 2
 
-/** Why a cluster needs a turn: it changes already, or would begin. In this order they get one. */
+/** Why a cluster needs a turn, in the order of priority: it is changing, or it wants to start. */
 export type Need = 'Changes' | 'Begins'
 
 export interface TurnsSeen {
   readonly before: readonly Turn[]
   /** By namespace and name, in the order in which they asked. */
   readonly needs: ReadonlyMap<string, Need>
-  /** Clusters whose copy has no turn: nothing begins there. */
+  /** Clusters whose copy has no turn: they start nothing. */
   readonly isReturned: (cluster: string) => boolean
   /** Whether the hub still has this Cluster. */
   readonly isThere: (cluster: string) => boolean
@@ -28,7 +28,7 @@ export interface TurnsSeen {
 export function planTurns({ before, needs, isReturned, isThere, max }: TurnsSeen, now: number): readonly Turn[] {
   const kept = before.flatMap((turn): readonly Turn[] => {
     const end = Date.parse(turn.until)
-    // A Cluster that left the fleet frees its place at once: nothing is delivered there any more.
+    // A Cluster that left the fleet frees its place at once: sync no longer delivers there.
     if (!isThere(turn.cluster)) return []
     if (needs.has(turn.cluster))
       return [end - now < RENEW_BEFORE_MS ? { ...turn, until: timestamp(now + TURN_MS) } : turn]
@@ -43,6 +43,6 @@ export function planTurns({ before, needs, isReturned, isThere, max }: TurnsSeen
   return [...kept, ...given].toSorted((a, b) => byCodeUnit(a.cluster, b.cluster))
 }
 
-/** What the copy of a cluster says: its own turn, while it is needed there. */
+/** The content of a cluster's copy: its own turn, for as long as it needs one. */
 export const turnFor = (turns: readonly Turn[], cluster: string, isNeeded: boolean): readonly Turn[] =>
   isNeeded ? turns.filter((turn) => turn.cluster === cluster) : []

@@ -34,7 +34,7 @@ export class PlaneTurns {
   readonly #shared: Shared
   /** What this process applied, by Release key, then by cluster. Read again after a restart. */
   readonly #done = new Map<string, Map<string, Done>>()
-  /** By cluster: the commit of this process's last change to its Cluster. A cache without it is behind. */
+  /** By cluster: the commit of this process's last change to its Cluster. A cache without it is stale. */
   readonly #wrote = new Map<string, string>()
 
   constructor(shared: Shared) {
@@ -88,7 +88,7 @@ export class PlaneTurns {
 
   /**
    * Decided from the cache: a Release changes few control planes, and a pass over hundreds of clusters cannot read the hub once for each. Asked again in
-   * each pass, because the cache may be behind other writers; of its own writes this process knows.
+   * each pass, because the cache may lack the writes of others; this process tracks its own writes.
    */
   #isApplied({ object }: DesiredObject, live: Cluster, source: string): boolean {
     const { annotations = {}, deletionTimestamp } = live.metadata

@@ -1,4 +1,4 @@
-// The figures of delivery, counted as releases end: how many, how long from commit to complete, how many failed, how long until the next good one; and what stages wait for.
+// Delivery metrics, counted as Releases end: how many, time from commit to completion, failures, time to recover; and what stages wait for.
 import type { Release } from '#api/kinds/release.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -46,7 +46,7 @@ export function releaseMetrics(
         const object = now ?? old
         if (object === undefined) return
         follow(namespacedName(object), now)
-        // A cached release is reported as created; it ended before this process leads.
+        // The first list reports old Releases as created; those ended before this process became the leader.
         if (old === undefined || now === undefined || hasEnded(old) || !hasEnded(now)) return
         const track = label(now.spec.track)
         of.ended.inc({ track, outcome: now.status?.phase ?? 'Unknown', failed: String(isFailed(now)) })

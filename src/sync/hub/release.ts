@@ -180,7 +180,7 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
   return hasBegun || loop.passes.hasLeft(namespacedName(release)) ? requeueAfter(0) : doneOrAfter(plan.requeueAfter)
 }
 
-/** A stop of what this commit brought, or a fleet in which as many clusters change as may. */
+/** The commit's content is stopped, or the fleet is at its limit of changing clusters. */
 function brakedBy(brake: BrakeBook, { metadata, spec }: Release, cluster: string): Braked | undefined {
   const stop = brake.stopOf(spec.commit)
   if (stop !== undefined)

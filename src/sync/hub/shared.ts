@@ -33,7 +33,7 @@ export interface HubCaches {
 
 export interface HubShared extends HubCaches {
   readonly context: SyncContext
-  /** What is stopped in all clusters, and which may change now. */
+  /** Stops for all clusters, and the clusters that may change now. */
   readonly brake: BrakeBook
   readonly renders: Renders
   readonly verification: Verification

@@ -24,7 +24,7 @@ export function approvalsFor({ approvals, chain, release }: ApprovalsOf): readon
   const digest = targetsDigest(release)
   const [since, until] = [approvedSince(chain, release), replacedAt(chain, release)]
   return approvals.filter(
-    // Times of the server have whole seconds: within the second in which content was replaced, an Approval counts for neither.
+    // The server's times are whole seconds: an Approval made in the second in which the content was replaced counts for neither content.
     (each) => each.spec.digest === digest && !(createdMs(each) <= since) && !(createdMs(each) >= until),
   )
 }

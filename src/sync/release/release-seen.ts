@@ -27,13 +27,13 @@ export interface ReleaseSeen {
   readonly revertedBefore?: RevertedBefore | undefined
   /** By cluster: deletions above the guard that were carried out in this pass, and who approved them. */
   readonly deletions?: ReadonlyMap<string, NonNullable<NonNullable<ReleaseStatus['record']>[number]['deletions']>>
-  /** Why the brake over all clusters keeps this one from being begun; undefined: it does not. */
+  /** Why the fleet brake keeps this cluster from starting; undefined if it does not. */
   readonly braked?: (cluster: string) => Braked | undefined
   /** What does not block a revert where it restores healthy content. */
   readonly exempt?: ReadonlySet<Exemption>
 }
 
-/** A turn is missing, or the commit brought what is stopped everywhere. */
+/** The cluster has no turn, or the commit introduced a stopped version. */
 export interface Braked {
   readonly predicate: 'FleetBudget' | 'FleetStopped'
   readonly seen: string

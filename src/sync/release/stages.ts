@@ -186,7 +186,7 @@ function whatWasDone(old: ClusterStatus | undefined): Partial<ClusterStatus> {
   }
 }
 
-/** Content that passed here before disrupts nothing, so it needs no turn. */
+/** Content that completed here before disrupts nothing, so it needs no turn. */
 function brakedBefore(
   { name, digest, previous }: SeenCluster,
   before: ClusterStatus | undefined,
@@ -246,9 +246,9 @@ function planStage(input: StageInput): StagePlan {
     const isBack = member.isReturn === true
     const isAtOnce = member.isUnderway === true
     const mayStart = (room > 0 || isBack || isAtOnce) && failures <= config.maxFailures
-    // The way back takes no turn: it ends what the brake is for.
+    // A revert needs no turn: it removes what the brake protects from.
     const braked = mayStart && !isBack && !isAtOnce ? brakedBefore(member, before, seen, now) : undefined
-    // It keeps its place in the stage, or every cluster of the stage would ask for a turn at once.
+    // It keeps its place in the stage: otherwise every cluster of the stage would request a turn at once.
     if (braked !== undefined && !isAtWork(before)) room--
     const next = advanceCluster({
       stage: isBack ? withoutApprovals(stage, seen) : stage,

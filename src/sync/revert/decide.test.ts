@@ -158,7 +158,7 @@ describe('what the track remembers', () => {
       revertCommit: C,
       revertedBy: C.slice(0, 12),
     })
-    // One that was held back tried nothing: the third commit of this content waits like the second.
+    // A commit that was held back was never tried: the third commit with this content waits like the second.
     const waited = {
       clusters: [{ name: 'x', stage: 'test', phase: 'Waiting' }],
       stages: [{ name: 'test', phase: 'Waiting' }],

@@ -7,8 +7,8 @@ import type { RevertedBefore } from './policy.ts'
 import { defined } from '#lib/defined.ts'
 
 /**
- * The last Release with exactly these objects that was tried, if it failed and was reverted. One that was held back for that reason changed nothing, so it says
- * nothing about the content. Undefined if a user let the content continue since.
+ * The last tried Release with exactly these objects, if it failed and was reverted. A Release that was held back for this reason changed nothing and is ignored.
+ * Undefined if a user has let the content continue since.
  */
 export function revertedBefore(chain: readonly Release[], release: Release): RevertedBefore | undefined {
   const last = earlier(chain, release).findLast(
