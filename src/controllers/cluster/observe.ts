@@ -151,7 +151,7 @@ async function agentsOf(
   }
 }
 
-/** Read only before an upgrade. A server that hangs or refuses is unknown, which blocks it. */
+/** Read only before an upgrade. If the server hangs or refuses, readiness is unknown, which blocks the upgrade. */
 async function readinessOf(
   { host, clients }: ReturnType<Hosts['of']>,
   cluster: Cluster,

@@ -1,4 +1,4 @@
-// A Cluster whose flavor the hub no longer serves: nothing of it is ended as if it were not there, and its status claims nothing that the hub cannot observe.
+// A Cluster whose flavor the hub no longer serves: its control plane keeps running, and its status claims nothing that the hub cannot observe.
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'

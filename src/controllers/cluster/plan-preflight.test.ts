@@ -1,4 +1,4 @@
-// What stops the upgrade of a control plane before it asks for a permit.
+// Checks that block the upgrade of a control plane before it requests a permit.
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'

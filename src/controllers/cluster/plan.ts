@@ -60,7 +60,7 @@ function planWithin(seen: Seen, lifetime: Lifetime, now: number): ClusterPlan {
     return { ...waiting(phase, wait), requeueAfter: AWAY_MS }
   }
   const unserved = unservedFlavor(seen)
-  // What the hub made it can no longer see: it is neither ended as if nothing were there, nor reported as gone.
+  // The hub can no longer observe this control plane: do not end it as if it were absent, and do not report it as deleted.
   if (unserved !== undefined && mayExist(seen))
     return waiting(isBeingDeleted(cluster) ? 'Deleting' : (cluster.status?.phase ?? 'Pending'), unserved)
   if (isBeingDeleted(cluster)) return planDeletion(seen, now)
@@ -282,7 +282,7 @@ function planUpgrade(seen: Seen, request: ControlPlaneRequest, now: number): Clu
 }
 
 function upgradeProblems({ plane, readiness, cluster }: Seen, { version }: ControlPlaneRequest): readonly string[] {
-  // Nothing can be read from an API server that does not run, and another version may be the cure.
+  // An API server that is down cannot be read, and the other version may be the fix.
   if (plane?.state !== 'Running') return []
   const isBack = orderOf(version, plane.version) < 0
   return clusterProblems(readiness ?? unreadable('they were not asked for'), version, {
@@ -340,7 +340,7 @@ const phaseMeanwhile = ({ status }: Cluster): Phase<'Cluster'> => {
 
 const phaseNow = ({ plane }: Seen): Phase<'Cluster'> => (plane?.state === 'Running' ? 'Ready' : 'Failed')
 
-/** An installation may drop a flavor while Clusters of it run. */
+/** An installation may drop a flavor while Clusters still use it. */
 export function unservedFlavor({ cluster, host }: Pick<Seen, 'cluster' | 'host'>): Wait<Reason> | undefined {
   const flavor = cluster.spec.controlPlane?.flavor
   if (flavor === undefined || flavor === host.name) return undefined
@@ -356,7 +356,7 @@ const SETTING_OF = {
   embedded: 'controlPlanes.claim',
 } as const satisfies Readonly<Record<ControlPlaneSpec['flavor'], string>>
 
-/** It gets its finalizer before anything is made for it. One that is to be kept may be deleted without its host. */
+/** The finalizer is set before anything is created. A Cluster whose control plane is kept may be deleted without its host. */
 export const mayExist = ({ cluster: { metadata, spec } }: Pick<Seen, 'cluster'>): boolean =>
   (metadata.finalizers ?? []).includes(FINALIZERS.cluster) &&
   (metadata.deletionTimestamp === undefined || spec.deletionPolicy === 'Delete')

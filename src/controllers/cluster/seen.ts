@@ -40,7 +40,7 @@ export interface Seen {
   readonly machines: readonly string[] | undefined
   /** What the agents of its machines trust. Undefined if they were not asked or did not answer. */
   readonly agents: readonly AgentTrust[] | undefined
-  /** What blocks an upgrade of it. Undefined while no other version is declared, and for a host that reads this itself. */
+  /** What blocks an upgrade. Undefined while no other version is declared, and for hosts that check this themselves. */
   readonly readiness: ClusterReadiness | undefined
   /** Version of the addons for every control plane. */
   readonly addons: string
@@ -57,6 +57,6 @@ export type ControlPlaneSpec = NonNullable<Cluster['spec']['controlPlane']>
 
 export const idOf = ({ metadata: { namespace = '', name = '' } }: Cluster): string => `${namespace}.${name}`
 
-/** Nothing was changed, and the same is checked again every half minute. */
+/** Nothing was changed; the check repeats every 30 s. */
 export const UPGRADE_UNBLOCK =
   'each of these is fixed (the upgrade then starts by itself), or a commit accepts it in controlPlane.accept, or names another version'

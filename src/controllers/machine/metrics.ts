@@ -13,7 +13,7 @@ export function orphanGauge(registry: Registry): (provider: string, orphans: num
   return (provider, orphans) => gauge.set({ provider }, orphans)
 }
 
-/** Calls to providers. A new term of leadership starts with new counts. */
+/** Calls to providers. Counts restart with each leadership term. */
 export function providerMeter(registry: Registry): ProviderMeter {
   for (const name of ['kubenode_provider_calls_total', 'kubenode_provider_throttled_seconds_total'])
     registry.removeSingleMetric(name)

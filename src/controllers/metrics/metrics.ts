@@ -83,7 +83,7 @@ function setup(context: ControllerContext): RunningModule {
   return { controllers: [], parts }
 }
 
-/** The API server answers a list of all pods; the sums change slowly. */
+/** A list of all pods is expensive for the API server, and the sums change slowly. */
 const REQUESTS_MS = 300_000
 /** metrics-server measures every 15 s to a minute. */
 const USE_MS = 60_000

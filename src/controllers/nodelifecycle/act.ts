@@ -7,7 +7,7 @@ import { nodeType } from '#nodes/objects.ts'
 import type { ActionOutcome } from '#runtime/reconcile-with.ts'
 import type { WriteConditions } from './actions.ts'
 
-/** Merged by type: conditions of others stay. With the uid, a Node that was registered again is not meant. */
+/** Merged by type, so conditions of other writers stay. The uid protects a Node that was registered again meanwhile. */
 export function act(
   client: KubeClient,
   { node, conditions }: WriteConditions,

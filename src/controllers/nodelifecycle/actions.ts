@@ -8,6 +8,6 @@ export interface WriteConditions {
   readonly kind: 'WriteConditions'
   readonly reason: string
   readonly node: Node
-  /** Only those that change. */
+  /** Changed conditions only. */
   readonly conditions: readonly LifecycleCondition[]
 }

@@ -1,4 +1,4 @@
-// Tests which lifecycle conditions a Node gets from us, and that those of others are left alone.
+// Tests which lifecycle conditions KubeNode sets on a Node, and that conditions of other writers stay.
 import { expect, test } from 'vitest'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'

@@ -1,5 +1,5 @@
-// Decides which lifecycle conditions of Kubernetes a Node has because of us: drains, maintenance and repairs in words that other programs know (KEP-5683).
-// What others wrote stays; what we wrote ends with its cause. Pure.
+// Decides which lifecycle conditions KubeNode sets on a Node, so that other programs learn of drains, maintenance and repairs (KEP-5683). Conditions of other
+// writers stay; KubeNode's own are removed with their cause. Pure.
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { type LifecycleType, LIFECYCLE_TYPES } from '#api/node-conditions.ts'
@@ -13,7 +13,7 @@ import type { Plan } from '#runtime/reconcile-with.ts'
 import type { LifecycleCondition, WriteConditions } from './actions.ts'
 import type { Seen } from './seen.ts'
 
-/** Reasons with this beginning are ours: only their conditions do we change. */
+/** Prefix of KubeNode's reasons. Conditions with other reasons are never changed. */
 const OURS = 'KubeNode'
 const ENDED = `${OURS}Ended`
 
@@ -26,7 +26,7 @@ type Wanted = Partial<Record<LifecycleType, Cause>>
 export function plan(seen: Seen, now: number): Plan<WriteConditions> {
   const { node, isServed } = seen
   if (node === undefined) return { actions: [], notices: [] }
-  // On a server that does not know them, or whose version is unknown, nothing is begun. What we wrote before ends all the same.
+  // If the server lacks these conditions, or its version is unknown, none is added. Existing ones are still removed.
   const wanted = isServed === true ? wantedOf(seen) : {}
   const conditions = LIFECYCLE_TYPES.flatMap((type) => {
     const found = node.status?.conditions?.find((c) => c.type === type)
@@ -45,7 +45,7 @@ interface Found {
   readonly lastTransitionTime?: string
 }
 
-/** Undefined: it stays as it is. */
+/** Undefined if the condition is unchanged. */
 function nextOf(
   type: LifecycleType,
   found: Found | undefined,
@@ -54,7 +54,7 @@ function nextOf(
 ): LifecycleCondition | undefined {
   const isOurs = found?.reason?.startsWith(OURS) === true
   const isTrue = found?.status === 'True'
-  // A drain by another client is ended by that client.
+  // A client that drains also ends its drain.
   if (found !== undefined && isTrue && !isOurs) return undefined
   const at = timestamp(now)
   if (cause === undefined)
@@ -71,7 +71,7 @@ function nextOf(
   return { type, status: 'True', ...cause, lastTransitionTime: isTrue ? (found?.lastTransitionTime ?? at) : at }
 }
 
-/** The first cause of each: any of them explains it. */
+/** The first cause of each condition; any of them explains it. */
 function wantedOf({ machine, jobs, events }: Seen): Wanted {
   const removal = findCondition(machine?.status?.conditions, 'Drained')
   const removed: Wanted =
@@ -126,7 +126,7 @@ function ofJob(job: RemedyOperationJob): Wanted {
   }
 }
 
-/** A restarted component is no maintenance of the node. */
+/** Restarting a component is not node maintenance. */
 function takesOut(operation: RemedyOperationJob['spec']['operations'][number]): boolean {
   const name = operationName(operation)
   const disruptions = operationFacts(operation)?.disruptions ?? []

@@ -1,4 +1,4 @@
-// The node lifecycle controller: tells other programs, in the conditions that Kubernetes has for it, that a Node is drained, maintained or repaired by us.
+// The node lifecycle controller: sets Kubernetes' lifecycle conditions on Nodes that KubeNode drains, maintains or repairs, for other programs to read.
 import type { Machine } from '#api/kinds/machine.ts'
 import { LIFECYCLE_TYPES } from '#api/node-conditions.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
@@ -49,7 +49,7 @@ function setup(context: ControllerContext): RunningModule {
   return { controllers: [controller] }
 }
 
-/** Heartbeats are no news. */
+/** Ignores heartbeats. */
 const lifecycleText = (node: Node | undefined): string =>
   (node?.status?.conditions ?? [])
     .filter(({ type }) => (LIFECYCLE_TYPES as readonly string[]).includes(type))

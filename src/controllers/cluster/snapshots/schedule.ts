@@ -48,7 +48,7 @@ export function scheduleOf(seen: Pick<Seen, 'cluster' | 'plane' | 'host'>, now: 
   }
 }
 
-/** A Cluster that lives for hours needs none. */
+/** Clusters that live for hours need no snapshots. */
 const hubSchedule = ({ cluster: { spec }, host }: Pick<Seen, 'cluster' | 'host'>): SnapshotDefault | undefined =>
   spec.ttl === undefined && spec.controlPlane?.flavor === host.name ? host.capabilities.snapshots : undefined
 

@@ -3,12 +3,12 @@ import { type SliceEvent, type SliceFacts, type SlicePhase, nextSlicePhase } fro
 import type { Reading, Standing } from '../members/reading.ts'
 import { type Share, budgetOf, shareOf } from './share.ts'
 
-/** Up to this many tried machines, the default allows no failure. */
+/** With up to this many tried machines, the default allows no failure. */
 const STRICT_UP_TO = 10
 /** Beyond that, one in a hundred: machines also die for unrelated reasons. */
 const ONE_IN = 100
 
-/** One failed machine does not stop a version that was healthy on the whole set: the machine is more likely at fault. */
+/** One failed machine does not stop a version that was healthy on the whole set before: the machine is more likely at fault. */
 const ALLOWED_OF_KNOWN_GOOD = 1
 
 interface TrackRecord {

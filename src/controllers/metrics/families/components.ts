@@ -1,9 +1,9 @@
-// Metrics of components: how many machines run which version, and how long some have been modified.
+// Metrics of components: machines by version, and the age of the oldest drift.
 import type { Machine } from '#api/kinds/machine.ts'
 import { type Family, OTHER, tally } from './family.ts'
 
 const NONE = 'none'
-/** Versions of one component; a rollout has two or three, and a fleet that is left alone a few more. */
+/** Versions of one component. A rollout has two or three, a neglected fleet a few more. */
 const MOST_VERSIONS = 10
 
 export function componentFamilies(machines: readonly Machine[], ages: ReadonlyMap<string, number>): readonly Family[] {
@@ -59,11 +59,11 @@ function commonVersions(
   )
 }
 
-/** Since when machines have drifted: a status has no time for it, so this process remembers when it first saw each. */
+/** When each drift was first observed: the status has no such time. */
 export class DriftAges {
   #since = new Map<string, number>()
 
-  /** Component → seconds of its oldest drift. */
+  /** Component → age of its oldest drift in seconds. */
   ages(machines: readonly Machine[], nowMs: number): ReadonlyMap<string, number> {
     const since = new Map<string, number>()
     const ages = new Map<string, number>()

@@ -1,11 +1,11 @@
-// Metrics of pools: what their nodes have, what is requested of it, and what is used.
+// Metrics of pools: allocatable, requested and used resources.
 import type { ResourceSum } from '#measure/capacity.ts'
 import type { Family } from './family.ts'
 
 export interface PoolResources {
   readonly capacity: readonly ResourceSum[]
   readonly allocatable: readonly ResourceSum[]
-  /** Undefined: not known, and then there are no series. */
+  /** Undefined if unknown; then there are no series. */
   readonly requested: readonly ResourceSum[] | undefined
   readonly used: readonly ResourceSum[] | undefined
 }

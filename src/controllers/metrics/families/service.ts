@@ -1,4 +1,4 @@
-// Metrics of service levels: nodes by state now, and what is left of the budget of each pool.
+// Metrics of service levels: nodes by state, and the remaining budget of each pool.
 import type { KeptDays } from '#measure/kept-days.ts'
 import { sumOfDays } from '#measure/kept-days.ts'
 import type { NodeState } from '#measure/node-state.ts'

@@ -1,4 +1,4 @@
-// What repairs were worth, counted as they end: outcomes, needless ones, relapses, and what they wait for.
+// Metrics of repairs, counted as they end: outcomes, needless repairs, relapses, and waits.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -9,9 +9,9 @@ import type { Part } from '#runtime/manager.ts'
 import { termFiguresIn } from '#runtime/figures.ts'
 import { boundedLabel, type RuntimeMetrics } from '#runtime/metrics.ts'
 
-/** From the best promised time to one that should page someone; 60, 300 and 600 are the promises to detect, decide and heal. */
+/** From the best promised time to one that should page an operator; 60, 300 and 600 are the objectives for detecting, deciding and healing. */
 const REPAIR_BUCKETS_S = [0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 180, 300, 600, 1_800, 7_200]
-/** Five waits, and none. */
+/** Five reasons to wait, and none. */
 const MOST_WAITS = 8
 
 export interface RepairCaches {
@@ -47,7 +47,7 @@ export function repairMetrics(
         jobs.onChange((old, now) => {
           if (now === undefined) return waits.leave(old?.metadata.uid ?? '', clock.monotonic())
           follow(now)
-          // A cached job is reported as created; what it was before is not known, so it is not counted.
+          // The first list reports old jobs as created: their earlier state is unknown, so they are not counted.
           if (old === undefined) {
             if (jobs.isSynced && relapseOf(now, jobs.list()) !== undefined)
               of.relapses.inc({ rule: label(ruleOf(now)) })

@@ -1,4 +1,4 @@
-// Keeps the node-seconds of each pool by day in the ConfigMap of service levels: read once, then added to every few minutes and when the leadership ends.
+// Keeps the node-seconds of each pool and day in a ConfigMap: reads it once, then adds to it every few minutes and when the leadership ends.
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -18,7 +18,7 @@ import type { Part } from '#runtime/manager.ts'
 import { RepeatedCheck } from '#runtime/repeated-check.ts'
 import type { NodeLedger } from './node-ledger.ts'
 
-/** What a crash loses of a month: five minutes of node-seconds. */
+/** A crash loses at most these five minutes of a month. */
 export const KEEP_MS = 300_000
 const CALL_MS = 10_000
 
@@ -44,7 +44,7 @@ export class ServiceLevelKeeper implements Part {
     this.#repeat = new RepeatedCheck(tools.clock)
   }
 
-  /** The days as last written; undefined before they were read. */
+  /** The days as last written; undefined until they were read. */
   get kept(): KeptDays | undefined {
     return this.#kept
   }
@@ -64,7 +64,7 @@ export class ServiceLevelKeeper implements Part {
     this.#end()
   }
 
-  /** What cannot be written now is written with the next minutes. */
+  /** After a failed write, the next one includes these minutes. */
   async keep(): Promise<void> {
     try {
       const before = this.#kept ?? (await this.#read())
@@ -79,7 +79,7 @@ export class ServiceLevelKeeper implements Part {
     }
   }
 
-  /** Undefined: of another release, whose days are not written over. */
+  /** Undefined if another release wrote it: its days are not overwritten. */
   async #read(): Promise<KeptDays | undefined> {
     const found = await this.#tools.client.get(configMapType, SERVICE_LEVELS_MAP, { timeoutMs: CALL_MS })
     const text = found?.data?.[SERVICE_LEVELS_KEY]

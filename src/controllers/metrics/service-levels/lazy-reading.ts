@@ -1,4 +1,4 @@
-// A reading that is made only on request: the last value at once, and a new one in the background when it is too old. Without a scraper it costs nothing.
+// A value that is read on demand: returns the last one at once, and refreshes an old one in the background. Costs nothing while no one scrapes.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -21,7 +21,7 @@ export class LazyReading<T> {
     this.#o = options
   }
 
-  /** Undefined before the first reading is there, and once a reading failed: an old sum must not pass for one of now. */
+  /** Undefined until the first read has finished, and after a failed one: an old sum must not pass for a current one. */
   get value(): T | undefined {
     const { clock, maxAgeMs } = this.#o
     if (this.#reading === undefined && clock.monotonic() - this.#readMs >= maxAgeMs)
@@ -29,14 +29,14 @@ export class LazyReading<T> {
     return this.#value
   }
 
-  /** For tests: until the reading in the background has ended. */
+  /** For tests: resolves when the background read has ended. */
   async settled(): Promise<void> {
     await this.#reading
   }
 
   async #read(): Promise<void> {
     const { what, read, clock, log } = this.#o
-    // Also after a failure: a server that refuses is not asked with each scrape.
+    // Also after a failure: otherwise each scrape would ask a server that refuses.
     this.#readMs = clock.monotonic()
     try {
       this.#value = await read()

@@ -1,4 +1,4 @@
-// Follows the state of every node for the service levels: node-seconds by state, pool, zone and class, exact from the transitions that the caches report.
+// Counts node-seconds by state, pool, zone and class for the service levels, exactly, from the transitions that the caches report.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -21,7 +21,7 @@ const UID = 'kubenode-ledger-uid'
 const NODE = 'kubenode-ledger-node'
 const HOST = 'kubenode-ledger-host'
 
-/** Indexes of the cache of Machines that the ledger needs; declared before it starts. */
+/** Indexes on the cache of Machines; add them before it starts. */
 export const LEDGER_INDEXES = {
   [UID]: (m: Machine) => [m.metadata.uid ?? '', m.status?.nodeRef?.uid ?? ''],
   [NODE]: (m: Machine) => [m.status?.nodeRef?.name ?? ''],
@@ -35,7 +35,7 @@ export class NodeLedger {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #time = new TimeInState()
   readonly #states = new Map<string, { readonly pool: string; readonly state: NodeState }>()
-  /** Target → permits under which it may be disrupted now. */
+  /** Target → permits that currently allow its disruption. */
   readonly #planned = new Map<string, Set<string>>()
   #taken: ReadonlyMap<string, StateSeconds> = new Map()
 
@@ -44,7 +44,7 @@ export class NodeLedger {
     this.#clock = clock
   }
 
-  /** Returns a function that ends it. */
+  /** Returns a function that stops it. */
   start(): () => void {
     const { machines, nodes, permits, maintenance } = this.#caches
     const stops = [
@@ -61,7 +61,7 @@ export class NodeLedger {
     }
   }
 
-  /** Seconds since this process leads. */
+  /** Seconds since this process became the leader. */
   totals(): readonly LabelledSeconds[] {
     return this.#time.totals(this.#clock.monotonic())
   }
@@ -80,7 +80,7 @@ export class NodeLedger {
     return counts
   }
 
-  /** Seconds of each pool since the last call whose result was kept: `keep` says that they were. */
+  /** Seconds of each pool since the last call whose result was stored; `keep` confirms that. */
   sinceKept(): { readonly pools: PoolSeconds; readonly keep: () => void } {
     const sums = new Map<string, StateSeconds>()
     for (const { labels, seconds } of this.totals()) {
