@@ -1,8 +1,8 @@
-// Hardware under node_exporter's names, where the host has it: temperatures, memory errors, throttling, RAID and InfiniBand. Pure.
+// Hardware metrics under node_exporter's names: temperatures, memory errors, throttling, RAID and InfiniBand, as far as the host has them. Pure.
 import type { MetricFamily, Sample } from './exposition.ts'
 import { type HostFiles, type ListFolder, numberIn, type ReadText } from './host-files.ts'
 
-/** Sensors, controllers, arrays or ports; a host with more is not known. */
+/** Sensors, controllers, arrays or ports: more than any known host has. */
 const MOST = 256
 const MILLI = 1_000
 
@@ -29,7 +29,7 @@ const below = (list: ListFolder, folder: string, pattern: RegExp): readonly stri
     .filter((name) => pattern.test(name))
     .slice(0, MOST)
 
-/** A sample for each file that holds a number. */
+/** One sample per file that contains a number. */
 function samples(
   read: ReadText,
   entries: readonly { readonly path: string; readonly labels: Readonly<Record<string, string>> }[],
@@ -125,7 +125,7 @@ export function raidFamilies(mdstat: string): readonly MetricFamily[] {
   ]
 }
 
-/** File of a port's counters → node_exporter's name. */
+/** Counter file of a port → node_exporter's name. */
 const INFINIBAND: Readonly<Record<string, string>> = {
   link_downed: 'node_infiniband_link_downed_total',
   link_error_recovery: 'node_infiniband_link_error_recovery_total',

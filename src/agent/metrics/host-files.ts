@@ -1,4 +1,4 @@
-// How metrics read the host: small text files and folder listings, each absent where the host does not have it.
+// Reads the host's small text files and folder listings for metrics. A missing file is undefined, a missing folder empty.
 import { readFileSync, readdirSync } from 'node:fs'
 
 /** Reads a text file of the host; undefined when it does not exist. */
@@ -29,7 +29,7 @@ const listHostFolder: ListFolder = (path) => {
 
 export const hostFiles: HostFiles = { read: readHostText, list: listHostFolder }
 
-/** The number in a file that holds one; undefined without it. */
+/** The number in a file; undefined if there is none. */
 export function numberIn(read: ReadText, path: string): number | undefined {
   const text = read(path)?.trim()
   const value = text === undefined || text === '' ? Number.NaN : Number(text)

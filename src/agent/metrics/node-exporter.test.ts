@@ -51,7 +51,7 @@ test('what common alert sets ask for is there under node_exporter’s names', ()
   expect(samplesOf(families, 'node_cpu_seconds_total')?.slice(0, 1)).toEqual([
     { labels: { cpu: '0', mode: 'user' }, value: 1 },
   ])
-  // Pods come and go: their interfaces are no series, and a loop device is no disk.
+  // Interfaces of pods get no series, since pods come and go; a loop device is not a disk.
   expect(samplesOf(families, 'node_network_receive_bytes_total')).toEqual([{ labels: { device: 'eth0' }, value: 1 }])
   expect(samplesOf(families, 'node_network_up')).toEqual([{ labels: { device: 'eth0' }, value: 1 }])
   expect(samplesOf(families, 'node_disk_read_bytes_total')).toEqual([{ labels: { device: 'sda' }, value: 3 * 512 }])
@@ -143,7 +143,7 @@ describe('security', () => {
     expect(one(first.families, 'kubenode_node_failed_logins_total')).toBe(4)
     expect(one(first.families, 'kubenode_node_apparmor_enabled')).toBe(1)
     expect(samplesOf(first.families, 'kubenode_node_kernel_lockdown')?.[0]?.labels).toEqual({ mode: 'integrity' })
-    // Without SELinux there is no series of it.
+    // No SELinux, no series.
     expect(samplesOf(first.families, 'kubenode_node_selinux_enforcing')).toBeUndefined()
 
     const later = {
@@ -157,7 +157,7 @@ describe('security', () => {
     const second = securityMetrics(ports({ listening: tcp('0016', '1F90'), ...later }), first.history)
     expect(one(second.families, 'kubenode_node_listening_sockets_new')).toBe(1)
     expect(one(second.families, 'kubenode_node_setuid_programs_changed_total')).toBe(2)
-    // Connections are read again after a minute, folders not before ten are over.
+    // Connections are read every minute at most, folders every ten minutes.
     const soon = securityMetrics(
       ports({
         listening: tcp('0016'),

@@ -1,4 +1,4 @@
-// The host under node_exporter's names, as far as common alert sets and dashboards ask for them. Pure apart from statfs: everything else is handed in.
+// Host metrics under node_exporter's names, as far as common alerts and dashboards use them. Pure apart from statfs.
 import { statfsSync } from 'node:fs'
 import { release } from 'node:os'
 import { parseMounts } from '../detect/builtin/read-only.ts'
@@ -15,7 +15,7 @@ import {
   parseProcStat,
 } from './proc-text.ts'
 
-/** A host with more is a mistake of mount or network set-up; each costs several series. */
+/** More than this is a misconfigured mount or network, and each one costs several series. */
 const MOST_DEVICES = 256
 const TICKS_PER_SECOND = 100
 const SECTOR = 512
@@ -61,7 +61,7 @@ function loadFamilies(read: ReadText): readonly MetricFamily[] {
   ])
 }
 
-/** node_exporter shows guest time in a metric of its own: user time contains it. */
+/** node_exporter has a separate metric for guest time, which user time includes. */
 const CPU_MODES = CPU_STATES.filter((state) => state !== 'guest' && state !== 'guest_nice')
 
 function statFamilies(read: ReadText): readonly MetricFamily[] {
@@ -109,7 +109,7 @@ const MEMORY = [
   'HugePages_Total',
   'HugePages_Free',
 ] as const
-/** Of HugePages, a count; the others are bytes. */
+/** HugePages are a count; the other values are bytes. */
 const memoryName = (name: string): string => `node_memory_${name}${name.startsWith('HugePages') ? '' : '_bytes'}`
 const VMSTAT = ['pgfault', 'pgmajfault', 'pswpin', 'pswpout', 'oom_kill'] as const
 
@@ -133,7 +133,7 @@ function memoryFamilies(read: ReadText): readonly MetricFamily[] {
   ]
 }
 
-/** node_exporter leaves the same out: devices without a medium of their own. */
+/** Devices without a medium of their own; node_exporter omits them too. */
 const NO_DISK = /^(ram|loop|fd)\d+$/
 
 function diskFamilies(read: ReadText): readonly MetricFamily[] {
@@ -186,12 +186,12 @@ function diskFamilies(read: ReadText): readonly MetricFamily[] {
   ]
 }
 
-/** File systems without blocks of their own, and those below folders of containers: one a pod, on a device that is counted already. */
+/** File systems without blocks of their own, and mounts of containers, whose device is counted already. */
 const NO_FILESYSTEM =
   /^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|fusectl|hugetlbfs|iso9660|mqueue|nsfs|overlay|proc|procfs|pstore|rpc_pipefs|securityfs|selinuxfs|squashfs|sysfs|tracefs)$/
 const NO_MOUNT_POINT =
   /^\/(dev|proc|run\/credentials\/.+|sys|var\/lib\/(docker|containers|kubelet|containerd)\/.+)($|\/)/
-/** They may hang when their server is away: never asked. */
+/** Never read: they may hang while their server is unreachable. */
 const NETWORK = /^(nfs4?|cifs|smb3?|ceph|glusterfs|lustre|9p|afs|fuse\..*)$/
 
 function filesystemFamilies(read: ReadText): readonly MetricFamily[] {
@@ -236,7 +236,7 @@ const NETWORK_COUNTERS: Readonly<Record<string, string>> = {
   tx_errors: 'transmit_errs',
   tx_dropped: 'transmit_drop',
 }
-/** One a pod: a node with 200 pods would otherwise have 1,600 series that end with the pod. */
+/** Interfaces of pods: a node with 200 pods would otherwise have 1,600 short-lived series. */
 const OF_PODS = /^(veth|cali|lxc|cilium_|nodelocaldns|tunl|azv|eni[0-9a-f]{11})/
 
 function networkFamilies({ read }: HostFiles): readonly MetricFamily[] {

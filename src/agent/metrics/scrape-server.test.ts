@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
 })
 
-/** An API server that knows tokens that begin with `good`, and lets user `good-1` and prometheus get nodes/metrics of `n-1`. */
+/** An API server that accepts tokens starting with `good`, and lets users `good-1` and prometheus get nodes/metrics of `n-1`. */
 function api() {
   const reviews: unknown[] = []
   const raw = async ({ path, body }: RawRequest) => {

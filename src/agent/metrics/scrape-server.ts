@@ -1,5 +1,5 @@
-// The port for Prometheus: the agent's metrics over HTTPS at the node's address, to users who may get nodes/metrics of this node. The API server is asked, as a
-// kubelet does. Closed unless the configuration opens it; a failure never stops the agent.
+// The port for Prometheus: serves the agent's metrics over HTTPS at the node's address to users who may get nodes/metrics of this node. Like a kubelet, it asks the
+// API server. Closed unless the configuration opens it; a failure never stops the agent.
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { ScrapeConfig } from '#api/agent-config/metrics-config.ts'
@@ -21,10 +21,10 @@ export interface ScrapeOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly files: Files
-  /** Where the agent keeps a certificate of its own. */
+  /** Path of the agent's own certificate. */
   readonly keyFile: string
   readonly node: string
-  /** A loopback address for a node that is a process; undefined: every address of the host. */
+  /** A loopback address if the node is only a process; undefined for every address of the host. */
   readonly address: string | undefined
   readonly text: () => string
 }
@@ -76,7 +76,7 @@ export class ScrapeServer {
     return cert !== undefined && key !== undefined ? { cert, key } : { pair: () => this.#ownPair() }
   }
 
-  /** Kept over restarts, so that a scraper that pinned it keeps reading. */
+  /** Kept across restarts for scrapers that pin it. */
   async #ownPair(): Promise<Pair> {
     const { files, keyFile, clock, node } = this.#o
     const kept = await readState(files, keyFile, certificateIn)
@@ -87,7 +87,7 @@ export class ScrapeServer {
   }
 }
 
-/** Both families where the kernel has them. */
+/** IPv4 and IPv6 where the kernel has both. */
 const everyAddress = (): string => (existsSync('/proc/net/if_inet6') ? '::' : '0.0.0.0')
 
 function certificateIn(value: unknown): ServingCertificate | undefined {

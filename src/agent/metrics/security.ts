@@ -1,11 +1,11 @@
-// What a node knows of its own security, off by default. Each metric says in its help what it is good for. Nothing here runs a program; what it costs is a few
-// hundred stat calls every ten minutes, and only while the agent is scraped.
+// Security metrics of the node, off by default. The help of each metric states its use. They run no program and cost a few hundred stat calls every ten minutes,
+// only while the agent is scraped.
 import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MetricFamily, Sample } from './exposition.ts'
 import type { ReadText } from './host-files.ts'
 
-/** What earlier scrapes saw; part of the agent's memory only, so a restart begins again. */
+/** Values of earlier scrapes, in memory only: a restart starts over. */
 export interface SecurityHistory {
   /** At the first scrape. */
   readonly listeners: ReadonlySet<string>
@@ -30,9 +30,9 @@ export interface SecurityObservation {
   readonly history: SecurityHistory
 }
 
-/** Record of a login in the files of Linux. */
+/** Size of a login record (utmp). */
 const LOGIN_RECORD = 384
-/** Of the state column in /proc/net/tcp. */
+/** State LISTEN in /proc/net/tcp. */
 const LISTEN = '0A'
 const MOST_LISTENERS = 1_024
 /** The kernel walks the table of all connections: several milliseconds on any host. */
@@ -53,7 +53,7 @@ const SETUID_OR_SETGID = 0o6000
 export interface SecurityPorts {
   readonly read: ReadText
   readonly nowMs: number
-  /** Size of a file; undefined without it. */
+  /** Size of a file; undefined if it does not exist. */
   readonly sizeOf: (path: string) => number | undefined
   readonly setuidPrograms: () => ReadonlyMap<string, string>
 }

@@ -61,7 +61,7 @@ function withRead(kept: KeptNotices, path: string, read: readonly Notice[]): Kep
   return new Map(kept).set(path, [...read.map((notice) => ({ notice, absent: 0 })), ...absent])
 }
 
-/** Undefined until each page was read once: before that, a missing notice proves nothing. Soonest first, limited to what the Machine holds. */
+/** Undefined until each page was read once: before that, a missing notice proves nothing. Soonest first, limited to the number that a Machine can hold. */
 function noticesOf(kept: KeptNotices, paths: readonly string[]): readonly Notice[] | undefined {
   if (paths.some((path) => !kept.has(path))) return undefined
   const byId = new Map<string, Notice>()

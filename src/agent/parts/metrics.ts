@@ -1,4 +1,4 @@
-// The parts that serve metrics: on loopback, and at the node's address where the configuration lets Prometheus scrape it.
+// The parts that serve metrics: on loopback, and at the node's address if the configuration allows it.
 import type { AllComponents } from '../components/all-components.ts'
 import { AgentMetrics } from '../metrics/agent-metrics.ts'
 import { ScrapeServer } from '../metrics/scrape-server.ts'
