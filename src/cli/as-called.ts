@@ -10,7 +10,7 @@ const ADVISERS: ReadonlySet<string> = new Set(['why', 'local'])
 
 /** Changes hints, errors and advice. Data stays as it is. */
 export function withNameAsCalled(io: Io, argv: readonly string[]): Io {
-  // As npx sets it, and npm exec.
+  // Set by npx and npm exec.
   if (io.env['npm_command'] !== 'exec') return io
   const asCalled = (text: string) => text.replaceAll(COMMAND, 'npx kubenode ')
   const isAdvice = ADVISERS.has(argv[0] ?? '') && !argv.some((word) => /^(-o|--output)/.test(word))

@@ -1,5 +1,5 @@
-// agent.json's `metrics`: which names an agent exports, and whether Prometheus may scrape it at the node's address. The port there is behind the cluster's own
-// authentication and authorization; the one on loopback is for programs of the host.
+// `metrics` in agent.json: which metrics an agent exports, and whether Prometheus may scrape it at the node's address. That port uses the cluster's authentication
+// and authorization; the port on loopback is open to programs of the host.
 import { isObject } from '#lib/json.ts'
 import { isBelow, isNodePath } from './node-paths.ts'
 import { unknownKeys } from './unknown-keys.ts'
@@ -10,10 +10,10 @@ type MetricNameSet = (typeof METRIC_NAMES)[number]
 /** HTTPS at the node's address, for users who may get nodes/metrics of this node. */
 export interface ScrapeConfig {
   readonly port: number
-  /** PEM files on the node; the agent makes a certificate of its own without them. */
+  /** PEM files on the node; without them the agent creates its own certificate. */
   readonly cert: string | undefined
   readonly key: string | undefined
-  /** PEM file on the node: clients with a certificate of this authority need no token. */
+  /** PEM file on the node: clients with a certificate from this authority need no token. */
   readonly clientCa: string | undefined
 }
 
@@ -23,7 +23,7 @@ export interface MetricsConfig {
   /** Undefined: closed to other hosts. */
   readonly scrape: ScrapeConfig | undefined
   readonly names: MetricNameSet
-  /** Failed logins, new listeners, setuid files, and what the kernel enforces. */
+  /** Failed logins, new listeners, setuid files, and kernel hardening. */
   readonly security: boolean
 }
 
@@ -32,9 +32,9 @@ const LOOPBACK_PORT = 20_259
 export const SCRAPE_PORT = 20_260
 const KEYS: readonly string[] = ['port', 'scrape', 'names', 'security']
 const SCRAPE_KEYS: readonly string[] = ['port', 'cert', 'key', 'clientCa']
-/** Where kubeadm and kubelets keep the certificates of a node. A commit may name no other file. */
+/** Folders in which kubeadm and kubelets keep a node's certificates. A commit may name no other file. */
 const PEM_FOLDERS: readonly string[] = ['/etc/kubernetes/', '/var/lib/kubelet/pki/']
-/** A commit opens no port that another program of the node may need. */
+/** A commit must not take a port that another program of the node may need. */
 const LOWEST_GIT_PORT = 1_024
 
 export const DEFAULT_METRICS: MetricsConfig = {
@@ -74,7 +74,7 @@ function portOf(v: unknown, path: string, otherwise: number, problems: string[])
   return otherwise
 }
 
-/** A mistake keeps the port closed: half a setting must not serve with another certificate than the one that was asked for. */
+/** A mistake keeps the port closed: an incomplete setting must not serve with another certificate than the requested one. */
 function scrapeOf(v: unknown, problems: string[]): ScrapeConfig | undefined {
   if (v === undefined || v === false) return undefined
   if (v === true) return { port: SCRAPE_PORT, cert: undefined, key: undefined, clientCa: undefined }
@@ -97,7 +97,7 @@ function scrapeOf(v: unknown, problems: string[]): ScrapeConfig | undefined {
   return found.length > 0 ? undefined : { port, cert, key, clientCa }
 }
 
-/** Why git may not declare this: the port on loopback serves every reader. */
+/** Why git may not declare this: the loopback port serves every reader. */
 export function metricsLimitProblems(value: unknown, path: string): readonly string[] {
   if (!isObject(value)) return []
   const { port, scrape } = value

@@ -7,9 +7,9 @@ import { ruleTree } from '../rule-tree.ts'
 import { MAX_TURNS } from './fleet-brake.ts'
 import { DISRUPTIONS } from './operation-permit.ts'
 
-/** One may be the cluster's own trouble, two a coincidence. */
+/** One cluster may have its own problem, and two may be a coincidence. */
 export const DEFAULT_FAILED_CLUSTERS = 3
-/** As many machines as the built-in policy lets change in an hour in one cluster. */
+/** The built-in policy's hourly limit for one cluster. */
 export const DEFAULT_REPAIRS_PER_HOUR = 200
 
 export const RATE_WINDOWS = ['1m', '10m', '1h', '24h'] as const

@@ -1,5 +1,5 @@
-// FleetBrake: what stops a release or a rule in all clusters of a fleet, and which clusters may change now. Sync keeps one on the hub and carries a copy into each
-// cluster, where the Defender obeys it.
+// FleetBrake: versions and rules that are stopped in all clusters of a fleet, and the clusters that may change now. Sync keeps one on the hub and copies it into each
+// cluster, where the Defender enforces it.
 import { text, whole } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
@@ -7,9 +7,9 @@ import { defineKind, type ObjectOf, type SpecOf } from '../kind.ts'
 
 /** Its only name. */
 export const BRAKE_NAME = 'fleet'
-/** More at once stop everything. */
+/** More stops than this stop everything. */
 export const MAX_STOPS = 32
-/** Clusters that change at once in the largest fleets. */
+/** Clusters changing at once in the largest fleets. */
 export const MAX_TURNS = 500
 const MAX_NAMED = 10
 

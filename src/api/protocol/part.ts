@@ -34,10 +34,10 @@ const slicePart = ({ step, number }: Pick<Slice, 'step' | 'number'>): string => 
 /** Numbered from 0. */
 export const batchPart = (number: number): string => `batch ${number + 1}`
 
-/** What the schema of permits has room for. */
+/** Limit in the schema of permits. */
 const MOST_PART_CHARS = 80
 
-/** Of a repair, by the name of its rule. Undefined: too long, so that its rule is not known to the Defender. */
+/** The part of a repair: its rule's name. Undefined if the name is too long; then the Defender does not know the rule. */
 export function rulePart(rule: string): string | undefined {
   const part = `rule ${rule}`
   return part.length > MOST_PART_CHARS ? undefined : part
@@ -45,7 +45,7 @@ export function rulePart(rule: string): string | undefined {
 
 export const stagePart = (stage: string): string => `stage ${stage}`
 
-/** Its part is a rule. */
+/** Whether the part names a rule. */
 const REPAIR = 'RemedyOperationJob'
 
 /** Undefined for a permit outside any rollout, or one that an earlier program requested. */

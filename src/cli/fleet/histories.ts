@@ -1,4 +1,4 @@
-// Where a command finds a recorded history: the folder or exported file that it names, or that of the local fleet around the current folder.
+// Finds the recorded history for a command: the folder or exported file that it names, or the history of the local fleet around the current folder.
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -9,7 +9,7 @@ import { HistoryReader } from '#history/ask/reader.ts'
 import { clustersIn } from '#history/store/file.ts'
 import type { HistoryOptions } from './history-options.ts'
 
-/** The folder of the local fleet; undefined without one. */
+/** The local fleet's folder; undefined if there is no local fleet. */
 async function localHistory(io: Io): Promise<string | undefined> {
   const [{ findData }, { layoutOf }] = await Promise.all([
     import('#programs/local/find-data.ts'),
@@ -19,7 +19,7 @@ async function localHistory(io: Io): Promise<string | undefined> {
   return data === undefined ? undefined : layoutOf(data).history
 }
 
-/** Runs with a reader of each cluster, and closes them. */
+/** Opens a reader per cluster and closes them afterwards. */
 export async function withReaders<T>(
   { history }: HistoryOptions,
   io: Io,
@@ -41,7 +41,7 @@ export async function withReaders<T>(
   }
 }
 
-/** An export is read as it is: into a folder that goes with the command. */
+/** Unpacks an export into a folder that is deleted when the command ends. */
 async function unpacked(file: string): Promise<string> {
   const [{ imported }, { readLines }] = await Promise.all([
     import('#history/lines/import.ts'),

@@ -1,4 +1,4 @@
-// Options of commands that ask a recorded history.
+// Options of commands that read recorded history.
 import type { Command } from 'commander'
 
 export interface HistoryOptions {

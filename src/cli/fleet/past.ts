@@ -1,4 +1,4 @@
-// `--at TIME`: commands that explain the present explain what was known at a moment of a recorded history.
+// `--at TIME`: explains a moment of recorded history like the present, from what was known at that time.
 import type { KubeObject } from '#api/schema/object.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -16,7 +16,7 @@ import { withReaders } from './histories.ts'
 import type { AtOptions } from './history-options.ts'
 import { kindCalled, namedAll } from './target.ts'
 
-/** A cluster of then, and the object that was asked for. */
+/** A cluster at that time, and the requested object. */
 export interface PastObject {
   readonly cluster: string
   readonly client: KubeClient
@@ -24,10 +24,10 @@ export interface PastObject {
   readonly at: number
 }
 
-/** Kinds of an object that was named without one, the likeliest first. */
+/** Kinds to try for an object named without one, the likeliest first. */
 const SEARCHED = ['machine', 'node', 'set', 'machineset', 'rule', 'job', 'permit', 'release', 'cluster']
 
-/** Every recorded cluster in which one of the names existed then. What is not known of that moment is said first. */
+/** Every recorded cluster in which one of the names existed at that time. Prints the gaps of that moment first. */
 export async function inThePast(
   words: readonly string[],
   options: AtOptions,
@@ -76,7 +76,7 @@ async function foundIn(
   return undefined
 }
 
-/** Unknown must not look like known. */
+/** A gap must not look like a known state. */
 function doubts(reader: HistoryReader, at: number, kind: string): readonly string[] {
   const span = reader.span()
   const gaps = reader

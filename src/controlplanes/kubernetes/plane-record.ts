@@ -37,7 +37,7 @@ export interface PlaneRecord {
   /** All of its members served together once: from then on none starts with an empty volume unless it was removed and added. */
   readonly isWhole?: boolean
   readonly shape: ControlPlaneShape
-  /** Those of the hub when it was made, for a Cluster that declares none: later ones would replace all pods of the hub at once. */
+  /** For a Cluster that declares no images: the hub's at its creation, since later ones would replace all pods on the hub at once. */
   readonly defaultResources?: ControlPlaneShape['resources']
   readonly forms: Readonly<Record<Part, Form>>
   /** Fixed before certificates are created, and never changed. */

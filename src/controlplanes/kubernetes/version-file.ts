@@ -20,7 +20,7 @@ const VERSION = /^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$/
 /** A manually maintained file. */
 const MOST_ROWS = 200
 
-/** For what a Cluster leaves out. All but the schedule are fixed when its control plane is made: a change here changes no control plane that runs. */
+/** Defaults for a Cluster. All but the schedule are fixed when its control plane is created: a change here does not affect running ones. */
 export interface PlaneDefaults {
   readonly storageClass?: string
   readonly resources?: { readonly cpu?: string; readonly memory?: string }

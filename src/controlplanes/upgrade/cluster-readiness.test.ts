@@ -1,9 +1,9 @@
-// What an upgrade reads from a cluster: budgets that let no pod go, nodes that are not Ready, and reads that fail.
+// Readiness of a cluster for an upgrade: budgets that allow no eviction, nodes that are not Ready, and failed reads.
 import { expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
 import { clusterReadiness } from './cluster-readiness.ts'
 
-/** Answers lists by plural; everything else is refused. */
+/** Answers lists by plural and refuses everything else. */
 const clientOf = (lists: Readonly<Record<string, readonly object[]>>): KubeClient =>
   ({
     list: ({ plural }: { readonly plural: string }) =>

@@ -1,4 +1,4 @@
-// Reads from a cluster, through its own API server, what blocks an upgrade of its control plane. A failed read is unknown, and unknown blocks the upgrade.
+// Reads through the cluster's own API server what blocks an upgrade of its control plane. A failed read counts as unknown, which blocks the upgrade.
 import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { CallOptions, KubeClient } from '#kube/client.ts'
@@ -49,7 +49,7 @@ export const mapped = <T, U>(of: Reading<T>, map: (value: T) => U): Reading<U> =
 
 type Node = BuiltIn['Node']
 
-/** A Node without the condition is not known to be ready. */
+/** Without the condition, readiness is unknown. */
 const isReady = (node: Node): boolean =>
   listAt(recordAt(node, 'status'), 'conditions').some((c) => c['type'] === 'Ready' && c['status'] === 'True')
 
@@ -66,7 +66,7 @@ function kubeletsOf(nodes: readonly Node[]): { readonly oldest: string; readonly
   return oldest === undefined || newest === undefined ? undefined : { oldest, newest }
 }
 
-/** They let no pod go now, so that the nodes under them could not be drained. One without pods blocks nothing. */
+/** Budgets that allow no eviction now, so nodes of their pods could not be drained. A budget without pods blocks nothing. */
 async function blockingBudgetsOf(client: KubeClient, call: CallOptions): Promise<readonly string[]> {
   const budgets = await listAll(client, BUDGETS, call)
   return budgets.flatMap(({ metadata: { namespace = '', name = '', generation = 0 }, status }) => {

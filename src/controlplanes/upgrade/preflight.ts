@@ -10,7 +10,7 @@ const MAX_QUOTA_USED = 0.75
 /** A kubelet may be this many minors behind its API server. */
 const MAX_KUBELET_BEHIND = 3
 const MAX_NAMED = 5
-/** Share of the nodes, rounded down: in a small cluster each of them counts. */
+/** Share of the nodes, rounded down: in a small cluster every node counts. */
 const MAX_UNREADY = 0.1
 
 export interface Preflight {
@@ -74,9 +74,9 @@ const unready = (parts: UpgradeSeen['parts']): readonly string[] =>
   Object.entries(parts).flatMap(([name, part]) => (part.isReady ? [] : [`${name} is not ready as it is`]))
 
 interface Terms {
-  /** Checks whose problems a commit accepts. A check that could not be read blocks in any case. */
+  /** Checks whose problems the commit accepts. A failed check always blocks. */
   readonly accepts?: UpgradeRequest['accepts']
-  /** Going back ends trouble: only kubelets that would be newer than their API server block it. */
+  /** A downgrade is a recovery: only kubelets that would be newer than their API server block it. */
   readonly isBack?: boolean
 }
 

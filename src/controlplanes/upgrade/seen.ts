@@ -46,7 +46,7 @@ export interface UpgradeRecord {
 /** A failed reading blocks. */
 export type Reading<T> = { readonly known: true; readonly value: T } | { readonly known: false; readonly why: string }
 
-/** What is read from the cluster before anything starts. */
+/** Read from the cluster before an upgrade starts. */
 export interface ClusterReadiness {
   /** Oldest and newest kubelet; undefined without nodes. */
   readonly kubelets: Reading<{ readonly oldest: string; readonly newest: string } | undefined>
@@ -57,7 +57,7 @@ export interface ClusterReadiness {
   readonly deafWebhooks: Reading<readonly string[]>
 }
 
-/** What is checked before anything starts. */
+/** Checked before an upgrade starts. */
 export interface Readiness extends ClusterReadiness {
   /** Resources that clients use and the new minor no longer serves. */
   readonly removedApisInUse: Reading<readonly string[]>
@@ -79,7 +79,7 @@ export interface UpgradeSeen {
   readonly record: UpgradeRecord | undefined
   readonly readiness: Readiness
   readonly snapshots: readonly Snapshot[]
-  /** Why the last snapshot failed: the one before the one-way step would fail too. */
+  /** Why the last snapshot failed: the snapshot before the one-way step would fail too. */
   readonly snapshotTrouble?: string
   /** Name of the snapshot whose restore a user approved. */
   readonly approvedRestore: string | undefined
@@ -93,6 +93,6 @@ export interface UpgradeRequest {
   /** Walks skipped minors one by one. */
   readonly walksMinors: boolean
   readonly soakMs: number
-  /** Checks whose problems a commit accepts. */
+  /** Checks whose problems the commit accepts. */
   readonly accepts?: readonly Acceptable[]
 }

@@ -1,4 +1,4 @@
-// The gates of the brake over all clusters: what is stopped everywhere, and whether this cluster has a turn.
+// The gates of the fleet brake: stopped versions and rules, and whether this cluster has a turn.
 import { describe, expect, test } from 'vitest'
 import type { BrakeSpec, Stop } from '#api/kinds/fleet-brake.ts'
 import type { GateContext, Question } from '../question.ts'

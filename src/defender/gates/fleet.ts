@@ -1,5 +1,5 @@
-// The gates of the brake over all clusters: what is stopped everywhere, and whether this cluster may change now. The hub writes the brake; without one nothing is
-// limited. Returns to what was healthy before pass.
+// The gates of the fleet brake: versions and rules that are stopped everywhere, and whether this cluster may change now. The hub writes the brake; without one there
+// is no limit. Returns to a revision that was healthy before pass.
 import { BRAKE_NAME, type Stop } from '#api/kinds/fleet-brake.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -36,7 +36,7 @@ function isStopped({ spec }: OperationPermit, { kind, name, version, config }: S
       return true
     case 'Rule': {
       if (requester.kind !== REPAIRER) return false
-      // A repair of which the rule is unknown may be one of the stopped.
+      // A repair whose rule is unknown may be a stopped one.
       return requester.part === undefined || requester.part === rulePart(name)
     }
     case 'Component':
@@ -51,10 +51,10 @@ function isStopped({ spec }: OperationPermit, { kind, name, version, config }: S
   }
 }
 
-/** Last of all gates: a cluster that also waits for something else takes no turn from another one. */
+/** The last gate: a cluster that waits for another gate must not take a turn from one that could use it. */
 export function fleetTurnGate({ permit, isRecovery }: Question, { snapshot }: GateContext): readonly GateVerdict[] {
   const { brake, wall } = snapshot
-  // On the hub itself, sync gives turns to Clusters, not to the hub's own machines.
+  // Sync grants turns to Clusters, not to the hub's own machines.
   if (brake?.maxChanging === undefined || brake.cluster === undefined) return []
   const { requester, operations } = permit.spec
   if (!ROLLOUTS.has(requester.kind) || !operations.includes('SwitchComponent')) return []

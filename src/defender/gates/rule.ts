@@ -1,4 +1,4 @@
-// A policy's own rules about the cluster and the target's pool. Unknown waits. Rules about a pool let recoveries pass: a way back saves the budget.
+// A policy's own rules about the cluster and the target's pool. An unknown value waits. Rules about a pool let recoveries pass, since those save budget.
 import type { GateVerdict } from '../gate.ts'
 import type { GateContext, Question } from '../question.ts'
 import { asksPool, verdictsFor } from '../rule-verdicts.ts'

@@ -327,7 +327,7 @@ export const breakerFindings = (cluster: ObservedCluster): readonly FleetFinding
         ],
   )
 
-/** Of the hub alone: a copy repeats it in each cluster. */
+/** For the hub alone: the copies in the clusters repeat it. */
 export const brakeFindings = (cluster: ObservedCluster): readonly FleetFinding[] =>
   cluster.list('brakes').flatMap(({ metadata, spec }) =>
     spec.cluster !== undefined

@@ -1,4 +1,4 @@
-// What happened, recorded and asked.
+// Errors of recorded history.
 import type { Advice } from './advice.ts'
 
 export const history = {

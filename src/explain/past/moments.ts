@@ -1,4 +1,4 @@
-// What was recorded, as moments for people: one line each, in the words of the objects. Pure.
+// Turns recorded changes into lines for users, in the terms of the objects. Pure.
 import { isOfLifecycle } from '#api/node-conditions.ts'
 import { isObject } from '#lib/json.ts'
 import { EXISTS } from '#history/facts/facts.ts'
@@ -10,14 +10,14 @@ export interface Moment {
   /** `node/n-17`. */
   readonly object: string
   readonly text: string
-  /** `Bad`: something stopped working or failed. `Good`: it works again, or is done. */
+  /** `Bad`: something failed. `Good`: it works again, or has finished. */
   readonly tone: 'Bad' | 'Good' | 'Plain'
 }
 
-/** Facts that change with others, and would only repeat them. */
+/** Facts that only repeat others. */
 const SILENT =
   /^(metadata\/|status\/(observedGeneration|conditions|components|stages|clusters|slices|steps|counts|coverage|consistency|versions|matching|nodeInfo|capacity|allocatable|verdicts|gates|granted|decidedAt|startedAt|finishedAt|phaseSince|verifyUntil|addons|machines|commit|message|waitingFor|healthySince|reachableSince|bootID|agent|platform|nodeRef|revisions|evidence|permitRef|nextJob|served|uid|endpoint|kubeconfigSecret|activeRevision|inServiceSince|approvals|approvedBy|refusedAlternates|endedAt|startAt|plannedFor|lead|drainStartedAt|provisioning|notices|fetchedAt|tracks|verified|signer|author|subject|rendered|renderedBefore)$|spec\/(renewTime|results|targets|components|jobs|alternates|requester|reason|leaseSeconds|commit|recovery|operations|taints)$)/
-/** Conditions of which True is good. */
+/** Conditions for which True is good. */
 const GOOD_WHEN_TRUE: ReadonlySet<string> = new Set([
   'Ready',
   'AgentReachable',
@@ -35,7 +35,7 @@ const GOOD_WHEN_TRUE: ReadonlySet<string> = new Set([
   'SourceVerified',
   'Progressing',
 ])
-/** Conditions that tell of work, not of trouble. */
+/** Conditions that report progress, not a problem. */
 const NEUTRAL: ReadonlySet<string> = new Set(['Reconciling', 'Cordoned', 'Drained', 'Paused'])
 const isNeutral = (type: string): boolean => NEUTRAL.has(type) || isOfLifecycle(type)
 const BAD_PHASES: ReadonlySet<string> = new Set([
@@ -61,7 +61,7 @@ const GOOD_PHASES: ReadonlySet<string> = new Set([
 const labelOf = ({ subject }: Transition): string =>
   `${subject.kind.toLowerCase()}/${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`
 
-/** Undefined: not worth a line. `before`: the value that the fact had. */
+/** Undefined if it is not worth a line. `before` is the earlier value. */
 function momentOf(row: Transition, before: string | undefined): Moment | undefined {
   const line = told(row, before)
   if (line === undefined) return undefined
@@ -121,7 +121,7 @@ function ofCondition(type: string, value: string | undefined, before: string | u
   const status = text(now['status'])
   const isGood = GOOD_WHEN_TRUE.has(type) ? status === 'True' : status === 'False'
   const isTrouble = !isNeutral(type) && !isGood
-  // What is not wrong from the beginning is no news.
+  // A healthy first value is not worth a line.
   if (before === undefined && isGood && !GOOD_WHEN_TRUE.has(type)) return undefined
   const why = [text(now['reason']), text(now['message'])].filter((t) => t !== '').join(': ')
   return {
@@ -194,7 +194,7 @@ function ofPhase(value: string | undefined, before: string | undefined): Told | 
 const toneOf = (phase: string): Moment['tone'] =>
   BAD_PHASES.has(phase) ? 'Bad' : GOOD_PHASES.has(phase) ? 'Good' : 'Plain'
 
-/** All lines of some rows, in order; rows of one object and topic tell what the fact was before. */
+/** The lines of these rows, in order. The row before with the same object and topic gives the earlier value. */
 export function momentsOf(rows: readonly Transition[], from = 0): readonly Moment[] {
   const last = new Map<string, string | undefined>()
   const out: Moment[] = []

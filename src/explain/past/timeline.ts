@@ -1,5 +1,5 @@
-// The life of an object as a picture of characters: a bar for each state, marks for what people and programs did, and below it what happened, line by line.
-// Pure. It means the same without colors.
+// Draws the history of an object in text: a bar per state, marks for actions of people and programs, and below them one line per change. Readable without colors.
+// Pure.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { formatDuration } from '#lib/duration.ts'
 import type { Lane, LaneState, Life } from '#history/ask/lives.ts'
@@ -24,13 +24,13 @@ const SIGNS: Readonly<Record<LaneState['state'], string>> = {
   Unknown: '?',
   Absent: ' ',
 }
-/** What a column shows if several states are in it. */
+/** Shown in a column that contains several states. */
 const WORST: readonly LaneState['state'][] = ['Bad', 'Busy', 'Unknown', 'Good', 'Absent']
 const NOT_RECORDED = '·'
 const LEGEND = '─ good  ▒ working  █ bad  ? unknown  · not recorded  ▲ a change by a person or program'
-/** Names of lanes are cut at this. */
+/** Longer lane names are cut. */
 const MAX_LABEL = 28
-/** Bars narrower than this tell nothing. */
+/** Narrower bars are unreadable. */
 const MIN_BAR = 20
 const MAX_LANES = 12
 
@@ -74,7 +74,7 @@ const lineOf = (text: string, tone: TimelineLine['tone']): TimelineLine => ({ te
 function cellOf(lane: Lane, { gaps }: Life, from: number, to: number): string {
   const within = lane.states.filter((s, n) => s.from < to && (lane.states[n + 1]?.from ?? Infinity) > from)
   const states = new Set(within.map((s) => s.state))
-  // A state that ended in a gap is not known to have lasted.
+  // For a state that ended in a gap, the duration is unknown.
   const isGap = gaps.some((g) => g.starts <= from && (g.ends ?? Infinity) >= to)
   if (isGap) return NOT_RECORDED
   const worst = WORST.find((state) => states.has(state))
@@ -86,7 +86,7 @@ const marks = ({ deeds, range }: Life, width: number, step: number): string => {
   return Array.from({ length: width }, (_, n) => (cells.has(n) ? '▲' : ' ')).join('')
 }
 
-/** The first and the last moment, and one between them where there is room. */
+/** The first and the last time, and one in between if it fits. */
 function axis({ range }: Life, width: number): string {
   const [first, last] = [momentText(range.from), momentText(range.to)]
   if (first.length + last.length + 2 > width) return first
@@ -98,7 +98,7 @@ function axis({ range }: Life, width: number): string {
 }
 
 export const momentText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
-/** A source that differs by more told it earlier, or its clock is wrong. */
+/** If the source's time differs by more, its report was delayed or its clock is wrong. */
 const LATE_MS = 5_000
 
 interface Happening {

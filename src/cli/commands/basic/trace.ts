@@ -22,7 +22,7 @@ export interface TraceOptions extends ShowOptions, HistoryOptions {
   readonly at?: string
 }
 
-/** Which commit an object came from then. Who wrote which field is not recorded. */
+/** The commit that an object came from at that time. Field managers are not recorded. */
 async function traceAt(words: readonly string[], options: TraceOptions & AtOptions, io: Io): Promise<void> {
   const [{ inThePast }, { traceLines }, { releasesOn }] = await Promise.all([
     import('../../fleet/past.ts'),

@@ -76,7 +76,7 @@ export async function why(words: readonly string[], options: ShowOptions, io: Io
   await reportMissed(missed, io)
 }
 
-/** What an object waited for then, as the same code explains it now. */
+/** What an object waited for at that time, explained by the same code as for the present. */
 export async function whyAt(words: readonly string[], options: WhyOptions & AtOptions, io: Io): Promise<void> {
   const [{ inThePast }, { readWhy }, { storyLines }] = await Promise.all([
     import('../../fleet/past.ts'),

@@ -38,7 +38,7 @@ export function register(program: Command, io: Io): void {
     .action(async (what: string, options: RepairOptions) => (await import('./repairing.ts')).repair(what, options, io))
 }
 
-/** What blocked the repair of a node then: the rules, limits and holds of that moment. */
+/** What blocked the repair of a node at that time: its rules, limits and holds. */
 async function whyNotAt(what: string, options: WhyNotOptions & AtOptions, io: Io): Promise<void> {
   const [{ inThePast }, { observeRepairs }, { blockerLines, blockers }] = await Promise.all([
     import('../../fleet/past.ts'),

@@ -1,4 +1,4 @@
-// `kubenode brake status | lift`: what is stopped in all clusters of the fleet, which clusters may change, and how a person lifts a stop. On the hub.
+// `kubenode brake status | lift`: shows what is stopped in all clusters and which clusters may change, and lifts a stop. On the hub.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, withServer } from '../../fleet/connect.ts'

@@ -1,5 +1,5 @@
-// `kubenode history …`: which commits reached what, and what a recorder wrote down: the life of a node, a rule, a release, a cluster; who did what; exports.
-// One command: its forms share their options, which a command with commands below it would take for itself.
+// `kubenode history …`: which commits reached a cluster or set, and recorded history: nodes, rules, releases, clusters, who did what, exports.
+// One command for all forms: commander would give the options that they share to the parent of subcommands.
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { withServer } from '../../fleet/connect.ts'

@@ -1,4 +1,4 @@
-// Which form of `kubenode history` a command line is.
+// Finds the form of `kubenode history` that a command line uses.
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { historyErrors } from '#history/history-errors.ts'

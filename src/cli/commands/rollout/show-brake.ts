@@ -1,4 +1,4 @@
-// Prints the brake over all clusters, and lifts its stops by a hold that sync follows.
+// Prints the fleet brake, and lifts a stop by creating a hold, which sync obeys.
 import { BRAKE_NAME, type FleetBrake, fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { brakeLines, stopsInForce } from '#explain/brake.ts'
 import { rolloutErrors } from '#explain/rollout/rollout-errors.ts'

@@ -1,4 +1,4 @@
-// Shows what a recorder wrote down: lives, deeds, and what is recorded at all.
+// Shows recorded history: the timeline of an object, who did what, and what is recorded.
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
@@ -24,12 +24,12 @@ export interface HistoryCommandOptions extends HistoryOptions, RangeOptions {
   readonly output?: WholeForm | 'lines'
 }
 
-/** Their commits are listed unless a time is asked for. */
+/** For these the commits are listed, unless a time is given. */
 const WITH_COMMITS: ReadonlySet<string> = new Set(['Cluster', 'MachineComponentSet'])
 const MAX_LINES = 200
 const COLUMNS_IN_A_PIPE = 100
 
-/** Whether the recorder is asked, and not the Releases of the hub. */
+/** Whether the answer comes from the recorded history, not from the Releases of the hub. */
 export function isRecorded(what: readonly string[], { since, until, history }: HistoryCommandOptions): boolean {
   const [first] = what
   if (first === undefined) return false
@@ -83,7 +83,7 @@ export async function showWho(of: string | undefined, options: HistoryCommandOpt
     const chosen = readers.filter((r) => options.cluster === undefined || r.cluster === options.cluster)
     const deeds = chosen.flatMap((r) => [...r.deeds(range)]).toSorted((a, b) => a.heard - b.heard)
     const wanted = deeds.filter((d) => of === undefined || isOf(d, of))
-    // As they are stored, each with its digest.
+    // As stored, each with its digest.
     if (options.output !== undefined) await printed(io, options.output, wanted)
     else for (const deed of wanted) io.out(shownLine(`${momentText(deed.heard)}  ${deed.cluster}  ${deedText(deed)}`))
     if (wanted.length === 0 && options.output === undefined) io.err('nothing recorded in that time\n')
@@ -94,9 +94,9 @@ export async function showWho(of: string | undefined, options: HistoryCommandOpt
 const isOf = ({ who, via, object, what }: DeedLine, of: string): boolean =>
   who === of || via === of || object === of || object.endsWith(`/${of}`) || what?.includes(of) === true
 
-/** A log that was changed must not look like one that was not. */
+/** A modified log must not look like an intact one. */
 function reportChain(reader: HistoryReader): void {
-  // Of an export that was redacted there is no chain.
+  // A redacted export has no chain.
   const lines = [...reader.deeds()].filter((d) => d.digest !== '')
   const problem = chainProblem(lines)
   if (problem === undefined) return

@@ -1,4 +1,4 @@
-// Shows which clusters are recorded, since when, and when nothing was recorded.
+// Shows which clusters are recorded since when, and the gaps.
 import { formatDuration } from '#lib/duration.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
@@ -50,7 +50,7 @@ function recordedIn(reader: HistoryReader, now: number) {
     until: span && momentText(span.ends),
     rows: span?.rows ?? 0,
     nodes: reader.subjects('Node').length,
-    /** Times in which at least one kind was not recorded; overlapping ones count once. */
+    /** Periods in which at least one kind was not recorded; overlapping ones count once. */
     notRecordedMs: union(gaps.map((g) => ({ from: Math.max(g.starts, span?.begins ?? 0), to: g.ends ?? now }))),
     gaps: gaps.map((g) => ({
       from: momentText(g.starts),
