@@ -110,7 +110,7 @@ export class BrakeBook {
     this.#isStale = true
   }
 
-  /** Otherwise the copy would report that there is no limit. */
+  /** Until then a copy would report no limit at all. */
   get isRead(): boolean {
     return this.#held !== undefined
   }

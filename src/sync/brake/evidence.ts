@@ -35,7 +35,7 @@ export function evidenceOf(
   }
 }
 
-/** Looks at the declared revision only: an earlier one that failed is no longer rolled out. */
+/** Considers the declared revision only: an earlier one that failed is no longer rolled out. */
 function failedIn({ metadata, spec, status }: MachineComponentSet): readonly FailedVersion[] {
   if (status?.observedGeneration !== metadata.generation) return []
   return (status?.revisions?.blocked ?? []).flatMap(({ component, revision }) => {

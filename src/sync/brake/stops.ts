@@ -1,5 +1,5 @@
-// Decides what to stop in all clusters: a version that failed in several of them, or a rule that repairs too much. A stop lasts until a user lifts it or until its
-// evidence is gone from every cluster. Pure.
+// Decides what to stop in all clusters: a version that failed in several of them, or a rule that repairs too much. A stop lasts until a user lifts it or until no
+// cluster shows evidence for it. Pure.
 import { type BrakeSpec, MAX_STOPS, type Stop } from '#api/kinds/fleet-brake.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
