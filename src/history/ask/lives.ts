@@ -1,4 +1,4 @@
-// The life of one object: its own rows and those of what belongs to it, and the states that a bar shows. It decides what belongs to what.
+// Collects the history of one object: its own rows, the rows of related objects, and its states over time. Decides which objects are related.
 import { isOfLifecycle } from '#api/node-conditions.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { fieldsOf } from '#lib/fields.ts'
@@ -12,9 +12,9 @@ export interface Life {
   /** `node/n-17`. */
   readonly object: string
   readonly range: Range
-  /** In the order in which they were heard; what was known before the range is included. */
+  /** In the order of observation, including the facts known before the range. */
   readonly rows: readonly Transition[]
-  /** States over time, each one bar. */
+  /** Each lane is one bar of states over time. */
   readonly lanes: readonly Lane[]
   readonly gaps: readonly RecordedGap[]
   readonly deeds: readonly DeedLine[]
@@ -32,7 +32,7 @@ export interface LaneState {
   readonly text: string
 }
 
-/** More rows than a person reads; the newest are kept. */
+/** More rows than anyone reads; the newest are kept. */
 const MAX_RELATED = 200
 
 /** Throws if no object of this name was recorded. */
@@ -64,7 +64,7 @@ export function lifeOf(reader: HistoryReader, kind: string, name: string, asked:
 const isGapOf = ({ kind, subject }: RecordedGap, of: readonly Subject[]): boolean =>
   subject === undefined ? kind === undefined || of.some((s) => s.kind === kind) : of.some((s) => s.id === subject.id)
 
-/** A node and its machine are one host; repairs, permits, holds and maintenance name it. */
+/** A node and its machine are one host. Repairs, permits, holds and maintenance refer to it. */
 function relatedTo(reader: HistoryReader, kind: string, name: string, own: readonly Subject[]): readonly Subject[] {
   switch (kind) {
     case 'Node':
@@ -126,7 +126,7 @@ const GOOD: ReadonlySet<string> = new Set([
   'Unchanged',
 ])
 
-/** One lane for being Ready, one for the phase, and one for each problem that there ever was. */
+/** One lane for Ready, one for the phase, and one for each problem in the range. */
 function lanesOf(rows: readonly Transition[], kind: string): readonly Lane[] {
   const lanes = new Map<string, LaneState[]>()
   const put = (name: string, state: LaneState): void => {
@@ -175,7 +175,7 @@ function conditionState(from: number, value: string | undefined, isGoodWhenTrue:
   }
 }
 
-/** The node is being worked on: no trouble. */
+/** Planned work on the node, not a problem. */
 const working = (state: LaneState): LaneState => (state.state === 'Bad' ? { ...state, state: 'Busy' } : state)
 
 function phaseState(from: number, value: string): LaneState {

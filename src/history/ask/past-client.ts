@@ -1,4 +1,4 @@
-// A cluster as it was known at one moment, behind the port of all reads: what explains the present explains the past with the same code. It reads only.
+// A read-only client that serves a cluster as it was known at one moment, so that the code that explains the present also explains the past.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient, ListOptions, ListPage } from '#kube/client.ts'
@@ -9,7 +9,7 @@ import { type Shape, shapeOfKind } from '../facts/shapes.ts'
 import type { HistoryReader } from './reader.ts'
 import type { Subject } from '../store/names.ts'
 
-/** The version of every object of the past: there is one for each moment. */
+/** Every object of a past moment has this resourceVersion. */
 const REVISION = '1'
 
 export function pastClient(reader: HistoryReader, at: number): KubeClient {
@@ -25,7 +25,7 @@ export function pastClient(reader: HistoryReader, at: number): KubeClient {
   const get = (type: ResourceType, { name, namespace }: ObjectKey): KubeObject | undefined => {
     const shape = shapeOf(type)
     if (shape === undefined) return undefined
-    // The newest of this name that existed then.
+    // The newest object with this name that existed at the time.
     for (const subject of reader.subjects(type.kind, name).toReversed()) {
       if (type.namespaced && subject.namespace !== (namespace ?? '')) continue
       const object = objectFrom(
@@ -57,7 +57,7 @@ export function pastClient(reader: HistoryReader, at: number): KubeClient {
   }
 }
 
-/** Kinds that are not recorded had no objects, as far as the history knows. */
+/** A kind that is not recorded counts as empty. */
 const shapeOf = ({ kind, group }: ResourceType): Shape | undefined => {
   const shape = shapeOfKind(kind)
   return shape?.type.group === group ? shape : undefined

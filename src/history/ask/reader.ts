@@ -1,4 +1,4 @@
-// Reads a history: what was recorded about which object, when it was heard, and when nothing was recorded. It decides nothing.
+// Reads a history: facts by object and time, gaps, and deeds. Decides nothing.
 import type { DatabaseSync } from 'node:sqlite'
 import type { DeedLine } from '../deeds/chain.ts'
 import type { Fact } from '../facts/facts.ts'
@@ -10,17 +10,17 @@ import type { GapReason } from '../store/writer.ts'
 export interface Transition {
   /** Milliseconds since 1970. */
   readonly heard: number
-  /** Undefined if the source does not say. */
+  /** Undefined if the source has no time. */
   readonly said: number | undefined
   readonly subject: Subject
   readonly topic: string
-  /** Canonical JSON; undefined: the fact ended. */
+  /** Canonical JSON; undefined if the fact ended. */
   readonly value: string | undefined
 }
 
 export interface RecordedGap {
   readonly starts: number
-  /** Undefined: it lasts. */
+  /** Undefined while it lasts. */
   readonly ends: number | undefined
   readonly why: GapReason
   readonly kind: string | undefined
@@ -42,7 +42,7 @@ export interface Span {
 }
 
 const ALL: Range = { from: 0, to: Number.MAX_SAFE_INTEGER / ROWS_PER_MS }
-/** Texts that a reader keeps, for scans. */
+/** Texts that a reader caches for scans. */
 const MAX_TEXTS = 100_000
 
 export class HistoryReader {
@@ -61,7 +61,7 @@ export class HistoryReader {
     this.#db.close()
   }
 
-  /** From when to when it reaches; undefined while nothing was recorded. */
+  /** Its first and last time; undefined while it is empty. */
   span(): Span | undefined {
     const found = this.#db.prepare('SELECT min(id) AS first, max(id) AS last FROM row').get()
     if (found === undefined || found['first'] === null) return undefined
@@ -75,7 +75,7 @@ export class HistoryReader {
     }
   }
 
-  /** Objects of a kind; with a name, those that ever had it, the newest last. */
+  /** All objects of a kind, or all that ever had the given name, newest last. */
   subjects(kind: string, name?: string): readonly Subject[] {
     const query = name === undefined ? 'kind = ? ORDER BY name, id' : 'kind = ? AND name = ? ORDER BY id'
     return this.#db
@@ -84,7 +84,7 @@ export class HistoryReader {
       .map(subjectFrom)
   }
 
-  /** What was recorded of an object, in the order in which it was heard. */
+  /** The rows of an object in the order of observation. */
   rowsOf(subject: Subject, { from, to }: Range = ALL): readonly Transition[] {
     return this.#db
       .prepare('SELECT id, subject, topic, value, age FROM row WHERE subject = ? AND id >= ? AND id < ? ORDER BY id')
@@ -92,13 +92,13 @@ export class HistoryReader {
       .map((row) => this.#transition(row))
   }
 
-  /** All that happened, in the order in which it was heard. In constant memory. */
+  /** All rows in the order of observation, in constant memory. */
   *rows({ from, to }: Range = ALL): Generator<Transition> {
     const rows = this.#db.prepare('SELECT id, subject, topic, value, age FROM row WHERE id >= ? AND id < ? ORDER BY id')
     for (const row of rows.iterate(from * ROWS_PER_MS, to * ROWS_PER_MS)) yield this.#transition(row)
   }
 
-  /** What was known of an object at a moment: of each fact the last that was heard. */
+  /** An object at a moment: the last observed value of each fact. */
   stateOf(subject: Subject, at: number): readonly Fact[] {
     const rows = this.#db.prepare('SELECT id, topic, value, age FROM row WHERE subject = ? AND id < ? ORDER BY id')
     const last = new Map<number, Readonly<Record<string, unknown>>>()
@@ -106,7 +106,7 @@ export class HistoryReader {
     return [...last.values()].flatMap((row) => this.#known(row))
   }
 
-  /** What was known of all objects of a kind at a moment; those that did not exist are left out. */
+  /** All objects of a kind that existed at a moment. */
   *statesAt(kind: string, at: number): Generator<{ readonly subject: Subject; readonly facts: readonly Fact[] }> {
     for (const subject of this.subjects(kind)) {
       const facts = this.stateOf(subject, at)
@@ -114,7 +114,7 @@ export class HistoryReader {
     }
   }
 
-  /** The last row of each fact before a moment, for a replay that begins there; objects in the order of their numbers. */
+  /** The last row of each fact before a moment, for a replay that starts there. Ordered by the number of the object. */
   *stateBefore(at: number): Generator<Transition> {
     for (const { id } of this.#db.prepare('SELECT id FROM subject ORDER BY id').all()) {
       const subject = this.#subject(Number(id))
@@ -123,7 +123,7 @@ export class HistoryReader {
     }
   }
 
-  /** Times in which something was not recorded. */
+  /** Periods in which some kind or object was not recorded. */
   gaps({ from, to }: Range = ALL): readonly RecordedGap[] {
     return this.#db
       .prepare('SELECT * FROM gap WHERE starts < ? AND (ends IS NULL OR ends > ?) ORDER BY starts, id')
@@ -146,7 +146,7 @@ export class HistoryReader {
       yield JSON.parse(String(row['line'])) as DeedLine
   }
 
-  /** Days that were dropped, and what is left of them. */
+  /** Dropped days and their sums. */
   days(): readonly { readonly day: string; readonly sums: Readonly<Record<string, number>> }[] {
     return this.#db
       .prepare('SELECT day, sums FROM day ORDER BY day')
@@ -221,7 +221,7 @@ export class HistoryReader {
   }
 }
 
-/** As the source said it: on whole seconds. */
+/** The source's time, in whole seconds. */
 function saidOf(row: Readonly<Record<string, unknown>>): number | undefined {
   if (row['age'] === null) return undefined
   const heard = Math.floor(Number(row['id']) / ROWS_PER_MS)

@@ -1,11 +1,11 @@
-// Times as people ask for them: a moment, a day, or how long ago. Pure.
+// Parses times as users type them: a moment, a day, or a duration ago. Pure.
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { instantMs } from '#lib/instant.ts'
 import { historyErrors } from '../history-errors.ts'
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
-/** `14:05`: the last time that it was that late, in UTC. */
+/** `14:05`: the most recent one, in UTC. */
 const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/
 const DAY_MS = 86_400_000
 

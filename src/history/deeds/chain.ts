@@ -1,4 +1,4 @@
-// The chain of deeds: each line carries the digest of the one before, so that a line that was removed or changed shows. Pure.
+// The chain of deeds: each line contains the digest of the previous one, which exposes removed and modified lines. Pure.
 import { canonicalJson } from '#lib/json.ts'
 import { sha256Hex } from '#lib/sha256.ts'
 import type { Deed } from './deeds.ts'
@@ -9,7 +9,7 @@ export interface DeedLine extends Deed {
   readonly cluster: string
   /** When the recorder observed it, in milliseconds since 1970. */
   readonly heard: number
-  /** Digest of the line before; of the cluster's name for the first one. */
+  /** Digest of the previous line; for the first one, of the cluster's name. */
   readonly prev: string
   readonly digest: string
 }
@@ -27,7 +27,7 @@ export interface ChainProblem {
   readonly problem: 'Changed' | 'Missing'
 }
 
-/** In order. The first line may be any: older ones may have been dropped, or exported before. */
+/** In order. May start with any line: older ones may have been dropped or exported earlier. */
 export function chainProblem(lines: Iterable<DeedLine>): ChainProblem | undefined {
   let before: DeedLine | undefined
   for (const line of lines) {

@@ -1,4 +1,4 @@
-// Tests who is named for which change, and that a log that was changed shows.
+// Tests who is recorded as the author of a change, and that a modified log is detected.
 import { expect, test } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
 import { type DeedLine, beginningOf, chainProblem, chained } from './chain.ts'

@@ -1,5 +1,5 @@
-// Who did what: the changes by people and programs that an audit asks for, read from an object before and after. Pure. A server does not tell which user
-// wrote a field, only the field manager; where KubeNode's own objects name a person (holds, approvals, maintenance, commits), that name is taken.
+// Deeds, for an audit: changes by people and programs, derived from an object before and after. Pure. A server records the field manager of a field, not the user;
+// where KubeNode's own objects name a person (holds, approvals, maintenance, commits), the deed has that name.
 import { ANNOTATIONS } from '#api/names.ts'
 import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
@@ -7,9 +7,9 @@ import { defined } from '#lib/defined.ts'
 import { fieldsOf } from '#lib/fields.ts'
 
 export interface Deed {
-  /** A person, or the field manager of a program. `unknown`: the server does not say. */
+  /** A person, or the field manager of a program; `unknown` if the server recorded neither. */
   readonly who: string
-  /** How it was written, where that is not the same as who: the field manager. */
+  /** The field manager, if it differs from `who`. */
   readonly via?: string
   readonly did:
     | 'created'
@@ -24,15 +24,15 @@ export interface Deed {
     | 'repaired'
   /** `machinecomponentset/base`. */
   readonly object: string
-  /** What, in a few words. */
+  /** What was done, in a few words. */
   readonly what?: string
   readonly why?: string
   readonly commit?: string
-  /** When the source says, in milliseconds since 1970. */
+  /** The source's time, in milliseconds since 1970. */
   readonly said?: number
 }
 
-/** Their changes are decisions. Controllers make all others, which are in the facts. */
+/** Changes of these fields are decisions by users. All others are made by controllers and recorded as facts. */
 const DECLARED: ReadonlySet<string> = new Set([
   'Cluster',
   'ComponentCanary',
@@ -48,7 +48,7 @@ const MAX_TEXT = 300
 
 type Read = (path: string) => string | undefined
 
-/** By path, such as `spec/author`; undefined unless it is a text. */
+/** Value at a path such as `spec/author`; undefined unless it is a string. */
 const reader =
   (object: KubeObject): Read =>
   (path) => {
@@ -68,7 +68,7 @@ export function deedsOf(before: KubeObject | undefined, after: KubeObject | unde
   return []
 }
 
-/** Objects that are themselves the record of a decision. */
+/** Objects that exist to record a decision. */
 function ofKind(
   kind: string,
   before: KubeObject | undefined,
@@ -94,7 +94,7 @@ function ofKind(
 
 const labelOf = (object: KubeObject): string => `${object.kind.toLowerCase()}/${namespacedName(object)}`
 
-/** The manager that wrote the spec last. */
+/** The last manager that wrote the spec. */
 function writerOf({ metadata }: KubeObject): ManagedFieldsEntry | undefined {
   const own = (metadata.managedFields ?? []).filter((m) => (m.subresource ?? '') === '')
   return own.toSorted((a, b) => (b.time ?? '').localeCompare(a.time ?? ''))[0]
@@ -127,7 +127,7 @@ function ofHold(before: KubeObject | undefined, after: KubeObject | undefined): 
   const what = `${read('spec/effect') ?? ''} ${target} until ${read('spec/until') ?? ''}`
   const by = { ...given('what', what), ...given('why', read('spec/reason')) }
   if (before === undefined) return [{ ...signed(object, read('spec/author')), did: 'created', ...by }]
-  // The server does not name the user that deletes it.
+  // The server does not record who deleted it.
   if (after === undefined) return [{ who: UNKNOWN, did: 'deleted', object: labelOf(object), ...by }]
   return hasNewSpec(before, after) ? [{ ...signed(object, undefined), did: 'changed', ...by }] : []
 }
@@ -234,7 +234,7 @@ function ofDeclared(before: KubeObject | undefined, after: KubeObject | undefine
   return hasNewSpec(before, after) ? [{ ...signed(after, undefined), did: 'changed' }] : []
 }
 
-/** Programs of KubeNode write Machines all day. A change by anyone else is worth a line. */
+/** KubeNode's programs write Machines all day; only changes by others are deeds. */
 function ofMachine(before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] {
   if (after === undefined)
     return before === undefined ? [] : [{ who: UNKNOWN, did: 'deleted', object: labelOf(before) }]

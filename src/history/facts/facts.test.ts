@@ -1,4 +1,4 @@
-// Tests that an object survives the way into facts and back, that rules see the same node after it, and that no secret gets in.
+// Tests that an object survives the round trip into facts, that rules read the same from it afterwards, and that no secret is recorded.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'

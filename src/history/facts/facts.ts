@@ -1,5 +1,5 @@
-// An object as facts, and facts as an object. A fact is one part of an object that changes on its own: a condition, a label, a component, the spec of a rule.
-// Both ways are pure; what a shape omits is the only loss.
+// Splits an object into facts, and builds it from them again. A fact is a part that changes on its own: a condition, a label, a component, the spec of a rule.
+// Pure both ways; only fields that the shape omits are lost.
 import type { KubeObject } from '#api/schema/object.ts'
 import { apiVersionOf } from '#api/schema/resource.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -14,17 +14,17 @@ export interface Fact {
   readonly topic: string
   /** Canonical JSON. */
   readonly value: string
-  /** When the source says that it changed, in milliseconds since 1970; undefined if it does not say. */
+  /** The source's time of the change, in milliseconds since 1970; undefined if it has none. */
   readonly said: number | undefined
 }
 
-/** The object exists. Said: when it was created. */
+/** The object exists. The source's time is its creation. */
 export const EXISTS = 'exists'
-/** Labels and the like are maps that grow one key at a time. */
+/** Maps such as labels, where each key is a fact. */
 const SPLIT_MAPS = new Set(['metadata/labels', 'metadata/annotations'])
-/** Of the metadata, what is neither a name nor bookkeeping of the server. */
+/** Metadata that is neither a name nor the server's bookkeeping. */
 const METADATA = ['labels', 'annotations', 'generation', 'deletionTimestamp', 'ownerReferences', 'finalizers']
-/** Longer annotations are the property of other programs: configurations and caches. */
+/** Longer annotations are configurations and caches of other programs. */
 const MAX_ANNOTATION = 512
 /** A larger part is recorded by its length only. */
 const MAX_VALUE = 65_536
@@ -77,7 +77,7 @@ function addPart({ path, value, shape, omit, add }: PartOf): void {
   if (omit.has(path)) return
   if (list === undefined || !Array.isArray(value)) return add(path, withoutOmitted(path, value, omit))
   const items = value.filter(isObject)
-  // The order and the members, so that an item that left is known to have left.
+  // The order and the members, so that a removed item is recorded as removed.
   add(
     path,
     items.map((item) => tokenOf(item, list)),
@@ -98,7 +98,7 @@ function withoutOmitted(path: string, value: unknown, omit: ReadonlySet<string>)
 const tokenOf = (item: Readonly<Record<string, unknown>>, { keys }: SplitList): string =>
   keys.map((key) => String(item[key] ?? '')).join(',')
 
-/** The time in its own column, so that equal items are equal text. Only if it can be put back exactly. */
+/** Moves the time into its own column, so that equal items are stored once. Only if it can be restored exactly. */
 function withoutTime(item: Readonly<Record<string, unknown>>, { time, omit = [] }: SplitList) {
   const rest = Object.fromEntries(Object.entries(item).filter(([key]) => !omit.includes(key)))
   const text = time === undefined ? undefined : rest[time]
@@ -108,7 +108,7 @@ function withoutTime(item: Readonly<Record<string, unknown>>, { time, omit = [] 
   return { rest, said }
 }
 
-/** Sentences for people, in which programs repeat what they saw. */
+/** Sentences for users, which repeat other facts. */
 const SENTENCES: ReadonlySet<string> = new Set([
   'message',
   'output',
@@ -132,7 +132,7 @@ function redacted(value: unknown, topic: string, { hasManyMessages }: Shape): un
   return walk(value, unescaped(topic.slice(topic.lastIndexOf('/') + 1)))
 }
 
-/** What is recorded about one object at one moment. */
+/** The facts of one object at one moment. */
 export interface Remembered {
   readonly namespace?: string | undefined
   readonly name: string
@@ -140,7 +140,7 @@ export interface Remembered {
   readonly facts: readonly Fact[]
 }
 
-/** The object as it was. Undefined if it did not exist. */
+/** Builds the object; undefined if it did not exist. */
 export function objectFrom({ namespace, name, uid, facts }: Remembered, shape: Shape): KubeObject | undefined {
   const byTopic = new Map(facts.map((fact) => [fact.topic, fact]))
   const exists = byTopic.get(EXISTS)

@@ -1,4 +1,4 @@
-// Decides which objects the history records, and into which facts each is cut: one fact for each part that changes on its own.
+// Decides which objects the history records and how each is split into facts, one for each part that changes on its own.
 import { approval } from '#api/kinds/approval.ts'
 import { cluster } from '#api/kinds/cluster.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
@@ -19,9 +19,9 @@ import { nodeType } from '#nodes/objects.ts'
 
 /** A list whose items are facts of their own. */
 export interface SplitList {
-  /** Fields that tell its items apart. */
+  /** Fields that identify an item. */
   readonly keys: readonly string[]
-  /** The field in which the source says when the item last changed. */
+  /** The field with the item's last change. */
   readonly time?: string
   /** Fields that change without a transition, such as heartbeats. */
   readonly omit?: readonly string[]
@@ -29,15 +29,15 @@ export interface SplitList {
 
 export interface Shape {
   readonly type: ResourceType
-  /** Release pipelines and the like are on the hub only. */
+  /** Exists on the hub only, such as release pipelines. */
   readonly isOfHub?: true
-  /** The spec is one fact: a revision, whose text is stored once. */
+  /** The spec is one fact, a revision whose text is stored once. */
   readonly isSpecWhole?: true
   /** By path, such as `status/conditions`. */
   readonly lists: Readonly<Record<string, SplitList>>
   /** Paths that are not recorded. */
   readonly omit?: readonly string[]
-  /** There are thousands of these: in their messages, numbers and addresses become placeholders, so that equal ones are stored once. */
+  /** For kinds with thousands of objects: placeholders replace numbers and addresses in messages, so that equal ones are stored once. */
   readonly hasManyMessages?: true
 }
 
@@ -53,7 +53,7 @@ export const SHAPES: readonly Shape[] = [
   {
     type: nodeType,
     lists: { 'status/conditions': conditions },
-    // Images and volumes change with every pod, and no rule reads them. Addresses are not needed later.
+    // Images and volumes change with every pod and no rule reads them. Addresses are of no use later.
     omit: [
       'spec/podCIDR',
       'spec/podCIDRs',
@@ -76,7 +76,7 @@ export const SHAPES: readonly Shape[] = [
       'spec/components': { keys: ['name'] },
       'status/components': { keys: ['name'], time: 'since' },
     },
-    // Keys and certificates are renewed, and tell nothing about the fleet.
+    // Renewed keys and certificates are of no interest.
     omit: ['status/agent/publicKey', 'status/agent/certificate', 'status/agent/kubelet', 'spec/logs', 'spec/ssh'],
     hasManyMessages: true,
   },
@@ -107,7 +107,7 @@ export const SHAPES: readonly Shape[] = [
     type: cluster,
     isOfHub: true,
     lists: ofOurs,
-    // Written every minute, whether anything changed or not.
+    // Written every minute even without a change.
     omit: ['status/lastSeen', 'status/snapshotSchedule'],
   },
   {

@@ -1,14 +1,14 @@
-// What changed between two states of one object. Pure: the object before, the object after, and the rows between them.
+// Computes the rows between two states of one object. Pure.
 
-/** Facts of an object by number, sorted by topic: topic, value, time said, for each fact. Compact, because there are tens of thousands of objects. */
+/** Facts of an object, sorted by topic: the numbers of topic and value and the source's time of each. Compact, for tens of thousands of objects. */
 export type Packed = Float64Array
 
-/** No source said when. */
+/** The source has no time. */
 export const NOT_SAID = -1
 
 export interface Transition {
   readonly topic: number
-  /** Undefined: the fact ended. */
+  /** Undefined if the fact ended. */
   readonly value: number | undefined
   readonly said: number
 }
@@ -36,7 +36,7 @@ export function unpacked(facts: Packed): readonly NumberedFact[] {
   return out
 }
 
-/** In the order of topics. A fact whose source says another time changed too, even if its value is what it was: it went and came back unseen. */
+/** In the order of topics. A fact with the same value but another source time also changed: it ended and returned between two observations. */
 export function transitions(before: Packed, after: Packed): readonly Transition[] {
   const out: Transition[] = []
   let [b, a] = [0, 0]

@@ -1,10 +1,10 @@
-// A history as lines: what was known at the beginning, then everything that was heard until the end, with its gaps and deeds. Constant memory.
+// Exports a history as lines: the facts at the start, then every row until the end, with gaps and deeds. In constant memory.
 import { defined } from '#lib/defined.ts'
 import type { HistoryReader, Range, Transition } from '../ask/reader.ts'
 import { EXPORT_FORMAT, type GapLine, type HistoryLine, type RowLine } from './line.ts'
 
 export interface ExportOptions extends Range {
-  /** Objects that are left out have no line; all if undefined. */
+  /** Objects to include; all if undefined. */
   readonly isWanted?: (subject: Transition['subject']) => boolean
   readonly isSample?: boolean
 }
@@ -19,7 +19,7 @@ export function* exported(
   const gaps = [...reader.gaps({ from, to })]
   const deeds = reader.deeds({ from, to })
   let deed = deeds.next()
-  // Merged by the time heard: a reader gets the lines in the order in which the recorder got the facts.
+  // Merged by the time of observation, so that lines have the order in which the recorder observed the facts.
   const before = function* (heard: number): Generator<HistoryLine> {
     for (let gap = gaps[0]; gap !== undefined && gap.starts <= heard; gap = gaps[0]) {
       gaps.shift()

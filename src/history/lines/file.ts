@@ -1,4 +1,4 @@
-// Exported histories as files: packed with gzip when their name says so, or when their first bytes do.
+// Writes and reads exported histories: gzip if the file name ends in .gz, or, when reading, if the first bytes show it.
 import { createReadStream, createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Readable, Transform } from 'node:stream'
@@ -11,7 +11,7 @@ const PACKED = /\.gz$/
 /** Lines written at once. */
 const MAX_CHARS = 65_536
 
-/** Writes the lines; more than `maxBytes` as written are cut off at a whole line. Returns whether all of them fit. */
+/** Writes whole lines up to `maxBytes` in the file. Returns whether all of them fit. */
 export async function writeLines(lines: Iterable<HistoryLine>, file: string, maxBytes = Infinity): Promise<boolean> {
   let isWhole = true
   let written = 0
@@ -49,7 +49,7 @@ export function readLines(file: string): AsyncIterable<string> {
   const input = PACKED.test(file) ? bytes.pipe(createGunzip()) : bytes
   if (input !== bytes) bytes.on('error', (e) => input.destroy(e))
   const lines = createInterface({ input, crlfDelay: Infinity })
-  // An interface ends quietly when its input fails.
+  // readline ends without an error when its input fails.
   return (async function* () {
     let failed: Error | undefined
     input.on('error', (e) => {

@@ -1,4 +1,4 @@
-// Lines become a history again, in a folder of their own: for questions about a fleet that is elsewhere, and for replays.
+// Imports lines into a history in a folder of its own, for replays and for questions about a remote fleet.
 import { existsSync } from 'node:fs'
 import { KubeNodeError } from '#lib/errors.ts'
 import { NOT_SAID } from '../facts/transition.ts'

@@ -1,4 +1,4 @@
-// The exported form of a history: JSON lines, in the order in which they were heard. The same for a file, a pipe, a sample in a repository and a replay.
+// The export format of a history: JSON lines in the order of observation, for files, pipes, samples in a repository and replays.
 import { type Subject } from '../store/names.ts'
 import type { DeedLine } from '../deeds/chain.ts'
 import { GAP_REASONS, type GapReason } from '../store/writer.ts'
@@ -16,7 +16,7 @@ interface HeadLine {
   readonly to: number
   /** Names of machines, nodes and people are replaced. */
   readonly isRedacted: boolean
-  /** Only incidents and some quiet nodes. */
+  /** Contains only incidents and some nodes without one. */
   readonly isSample: boolean
 }
 
@@ -25,14 +25,14 @@ interface SubjectLine extends Subject {
   readonly line: 'subject'
 }
 
-/** A fact changed. At the beginning: what was known before. */
+/** A changed fact; at the start, a fact known before. */
 export interface RowLine {
   readonly line: 'row'
   readonly heard: number
   readonly said?: number
   readonly subject: number
   readonly topic: string
-  /** JSON as text, as it is stored; absent: the fact ended. */
+  /** JSON text as stored; absent if the fact ended. */
   readonly value?: string
 }
 
@@ -52,7 +52,7 @@ interface DeedOfLine {
 
 export type HistoryLine = HeadLine | SubjectLine | RowLine | GapLine | DeedOfLine
 
-/** Undefined if it is not such a line. */
+/** Undefined if the text is not a valid line. */
 export function parsedLine(text: string): HistoryLine | undefined {
   let value: unknown
   try {

@@ -1,4 +1,4 @@
-// Tests that an export is the whole history, comes back as it was, has no names when it is redacted, and that a sample has every incident.
+// Tests that an export is complete and imports unchanged, that a redacted one has no names, and that a sample contains every incident.
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,27 +1,27 @@
-// An export for others: names of nodes, machines, clusters and people become short hashes, the same name always the same hash. Within one export lines still
-// fit together; across exports they do not, because each has a key of its own.
+// Redacts an export: names of nodes, machines, clusters and people become short keyed hashes. A name has the same hash throughout one export, and another hash in
+// each export, because the key is new.
 import { createHmac } from 'node:crypto'
 import { isObject, setOwn } from '#lib/json.ts'
 import type { DeedLine } from '../deeds/chain.ts'
 import type { HistoryLine } from './line.ts'
 
-/** Their names are chosen in git, and say what they do. */
+/** Names chosen in git, which describe the object's purpose. */
 const KEPT_NAMES: ReadonlySet<string> = new Set([
   'NodeRemedier',
   'DefenderPolicy',
   'MachineComponentSet',
   'ReleasePipeline',
 ])
-/** Fields that name a person, a host, a place on the network or an object with such a name. */
+/** Fields with the name of a person, host, network location or redacted object. */
 const NAMING =
   /^(name|node|machine|machines|target|author|by|approvedBy|plannedBy|endedBy|requester|principal|signer|who|host|hostId|address|providerID|uid|bootID|machineID|systemUUID|url|endpoint|cluster|clusters|incident|permit|permitRef|nextJob|release|previous|token|rack|zone)$/
-/** Sentences may name anything. */
+/** Free text, which may contain any name. */
 const SENTENCE = /^(message|output|seen|text|description|evidence|reason|subject|why|what|value|place)$/
 const WORD = /[A-Za-z0-9][\w.@:/-]{2,}/g
 const LENGTH = 8
 
 export interface Redaction {
-  /** Random, and never written down. */
+  /** Random and never stored. */
   readonly key: Uint8Array
 }
 
@@ -33,7 +33,7 @@ export function* redactedLines(lines: Iterable<HistoryLine>, { key }: Redaction)
     names.add(text)
     return hashed(text)
   }
-  /** Words of a sentence that are known names. */
+  /** Replaces the known names in a sentence. */
   const sentence = (text: string): string => text.replaceAll(WORD, (word) => (names.has(word) ? hashed(word) : word))
   const walk = (value: unknown, field: string): unknown => {
     if (typeof value === 'string')
@@ -65,7 +65,7 @@ export function* redactedLines(lines: Iterable<HistoryLine>, { key }: Redaction)
         }
         break
       case 'deed':
-        // The chain of the original does not fit any more.
+        // The digests of the original no longer match.
         yield {
           line: 'deed',
           deed: {
@@ -83,7 +83,7 @@ export function* redactedLines(lines: Iterable<HistoryLine>, { key }: Redaction)
   }
 }
 
-/** A label or annotation may name anything in its value, and a hardware class in its key. */
+/** A label or annotation may contain any name in its value, and a hardware class in its key. */
 function valueOf(json: string, topic: string, walk: (value: unknown, field: string) => unknown): string {
   const field = topic.slice(topic.lastIndexOf('/') + 1)
   const isHost = topic.endsWith('kubernetes.io~1hostname')
@@ -92,7 +92,7 @@ function valueOf(json: string, topic: string, walk: (value: unknown, field: stri
   )
 }
 
-/** Items of lists are named in the topic: `status/matching/NODE`, `status/clusters/NAME`. */
+/** Topics of list items contain names: `status/matching/NODE`, `status/clusters/NAME`. */
 const ITEMS_BY_NAME = /^(status\/(?:matching|clusters))\/(.+)$/
 const topicOf = (topic: string, named: (text: string) => string): string =>
   topic.replace(ITEMS_BY_NAME, (_, path: string, name: string) => `${path}/${named(name)}`)

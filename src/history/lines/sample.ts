@@ -1,15 +1,15 @@
-// Which objects go into a sample: all with an incident, and one per cent of the quiet nodes, so that a rule can be tried against both. Pure.
+// Chooses the objects of a sample: all with an incident, and one percent of the nodes without one, so that a rule can be tried against both. Pure.
 import { isOfLifecycle } from '#api/node-conditions.ts'
 import { sha256 } from '#lib/sha256.ts'
 import type { HistoryReader, Range } from '../ask/reader.ts'
 import type { Subject } from '../store/names.ts'
 
-/** Of quiet nodes, one in so many. */
+/** One in this many nodes without an incident. */
 const QUIET_SHARE = 100
-/** The largest sample, as it is written; for a repository. */
+/** Size limit of the file, since samples are kept in a repository. */
 export const MAX_SAMPLE_BYTES = 5 * 1024 * 1024
 
-/** Objects that are few, and without which nothing can be replayed. */
+/** Few objects, which every replay needs. */
 const ALWAYS: ReadonlySet<string> = new Set([
   'NodeRemedier',
   'DefenderPolicy',
@@ -19,13 +19,13 @@ const ALWAYS: ReadonlySet<string> = new Set([
   'Approval',
 ])
 
-/** Names of nodes and machines with an incident in this time. */
+/** Names of nodes and machines with an incident in the period. */
 export function incidentNodes(reader: HistoryReader, range: Range): ReadonlySet<string> {
   const names = new Set<string>()
   for (const { subject, topic, value, heard } of reader.rows(range)) {
     if (subject.kind === 'RemedyOperationJob' && value !== undefined && topic === 'spec') names.add(nodeOfJob(value))
     if (subject.kind !== 'Node' && subject.kind !== 'Machine') continue
-    // What was so at the beginning is no incident of this time.
+    // A state from before the period is not an incident in it.
     if (heard <= range.from || value === undefined) continue
     if (isTrouble(topic, value)) names.add(subject.name)
   }
@@ -33,7 +33,7 @@ export function incidentNodes(reader: HistoryReader, range: Range): ReadonlySet<
   return names
 }
 
-/** Of work, not of trouble. */
+/** Conditions that report work, not a problem. */
 const NEUTRAL = /\/(Reconciling|Cordoned|Drained|Paused)$/
 const CONDITION = 'status/conditions/'
 
@@ -51,7 +51,7 @@ function nodeOfJob(spec: string): string {
   return node?.name ?? ''
 }
 
-/** Stable: the same nodes are quiet samples in each export. */
+/** Stable: each export samples the same nodes. */
 const isQuietSample = (name: string): boolean => sha256(name).readUInt32BE() % QUIET_SHARE === 0
 
 export function inSample(incidents: ReadonlySet<string>): (subject: Subject) => boolean {

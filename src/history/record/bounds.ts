@@ -1,13 +1,13 @@
-// How much a history holds. Each can be set by the options of its role.
+// The bounds of a history. The options of the role can change each.
 
 export interface HistoryBounds {
-  /** Oldest days are summed up and dropped beyond this size of the file. */
+  /** File size beyond which the oldest days are summed up and dropped. */
   readonly maxBytes: number
-  /** Days kept in full; older ones are summed up and dropped. */
+  /** Days to keep in full; older ones are summed up and dropped. */
   readonly days: number
-  /** Rows of one object in an hour. Beyond it, it flaps: the rest of the hour is a gap of this object. */
+  /** Rows of one object per hour. If it flaps beyond that, the rest of the hour is a gap for this object. */
   readonly rowsPerHour: number
-  /** Rows that wait for the disk. Beyond it, the watches wait. */
+  /** Rows that may wait for the disk before the watches have to wait too. */
   readonly waiting: number
 }
 

@@ -1,4 +1,4 @@
-// What the recorder keeps of an object in memory: its facts as numbers, and what deeds are read from.
+// The recorder's memory of an object: its facts as numbers, and the fields needed for deeds.
 import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from '#api/schema/object.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
@@ -10,7 +10,7 @@ import type { Names } from '../store/names.ts'
 
 export interface Held extends KubeObject {
   readonly packed: Packed
-  /** Of an object of which there are few: everything but its managed fields. */
+  /** For kinds with few objects: everything but the managed fields. */
   readonly source: KubeObject
 }
 
@@ -33,7 +33,7 @@ export const heldOf =
     }
   }
 
-/** Who wrote, without what: that is most of an object. */
+/** The managers without their field sets, which are most of an object. */
 const withoutFields = (object: KubeObject): KubeObject => ({
   ...object,
   metadata: { ...object.metadata, managedFields: writersOf(object) },
@@ -46,7 +46,7 @@ const writersOf = ({ metadata }: KubeObject): readonly ManagedFieldsEntry[] =>
     return written
   })
 
-/** Of thousands of objects only what deeds are read from. */
+/** For kinds with thousands of objects: only the fields needed for deeds. */
 function skeletonOf(object: KubeObject): KubeObject {
   const { name, namespace, uid, generation, creationTimestamp, annotations } = object.metadata
   const commit = annotations?.[ANNOTATIONS.commit]

@@ -1,4 +1,4 @@
-// Figures of a recorder.
+// Metrics of a recorder.
 import type { RuntimeMetrics } from '#runtime/metrics.ts'
 import { figuresIn } from '#runtime/figures.ts'
 import type { GapReason } from '../store/writer.ts'
@@ -20,7 +20,7 @@ const NAMES = [
 ] as const
 
 export function createHistoryMetrics({ registry }: Pick<RuntimeMetrics, 'registry'>): HistoryMetrics {
-  // A new leadership term starts with new counts.
+  // Counts restart with each leadership term.
   for (const name of NAMES) registry.removeSingleMetric(name)
   const { counter, gauge } = figuresIn(registry)
   const [rowsName, failuresName, waitingName, gapsName, bytesName] = NAMES

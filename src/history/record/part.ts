@@ -1,4 +1,4 @@
-// The recorder of one cluster as a part of its role: lock, file, watches, recorder; and a new file when the old one makes no sense any more.
+// The part that records one cluster: lock, file, watches and recorder. Starts a new file if the old one became unusable.
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -18,7 +18,7 @@ import { type HistoryMetrics, createHistoryMetrics } from './metrics.ts'
 import { MAX_BACK_MS, Recorder } from './recorder.ts'
 import { Watches } from './watches.ts'
 
-/** A recorder of the same folder that ends needs this long at most. */
+/** How long a previous recorder of the same folder may take to stop. */
 const LOCK_WAIT_MS = 5_000
 
 export interface HistoryPartOptions {
@@ -96,7 +96,7 @@ export class HistoryPart implements Part {
     watches.start()
   }
 
-  /** Once an hour: drop what is too old or too much. */
+  /** Hourly: drops days beyond the bounds. */
   #keepWithin(): void {
     const { log, clock, bounds } = this.#o
     if (this.#running === undefined) return

@@ -1,5 +1,5 @@
-// Tests that a recorder writes down what happened, in order, and that whatever it missed is a gap: killed at any moment, cut off, with a full disk, a damaged
-// file, a clock that jumps, or beside a second one.
+// Tests that a recorder records every change in order, and that everything it missed becomes a gap: after a kill at any moment, a lost connection, a full disk, a
+// damaged file, a clock that jumps, or next to a second recorder.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
@@ -78,7 +78,7 @@ test('killed at any moment it has lost what was in its gap, and nothing else; th
           await w.clock.advance(ms)
           w.setReady(`n-${node}`, status)
           truth.push({ node: `n-${node}`, status, at: w.clock.now() })
-          // The change is delivered, and may be in memory only.
+          // The change was delivered but may be in memory only.
           await w.clock.advance(ms % 5)
           if (i === Math.min(killAfter, steps.length - 1)) {
             copy = w.snapshot()
@@ -97,7 +97,7 @@ test('killed at any moment it has lost what was in its gap, and nothing else; th
           const last = truth.filter((t) => t.node === name).at(-1)
           expect(w.readyOf(name, copy).at(-1)).toBe(last?.status ?? 'True')
         }
-        // Each transition before the gap is there.
+        // Each transition before the gap was recorded.
         for (const { node, status, at } of truth) {
           const before = truth.filter((t) => t.node === node && t.at < at).at(-1)
           if (before?.status === status && before.at >= at - 1_000) continue

@@ -1,4 +1,4 @@
-// Takes what the watches deliver, and writes what changed: in order, in batches, within bounds. What it could not hear or write becomes a gap.
+// Records changes from the watches in order, in batches, and within bounds. Changes that it could not observe or write become a gap.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Clock, Timer } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -14,18 +14,18 @@ import type { HistoryBounds } from './bounds.ts'
 import type { Held } from './held.ts'
 import type { HistoryMetrics } from './metrics.ts'
 
-/** A row is durable after this at the latest, on a disk that works. */
+/** A row is durable within this time if the disk works. */
 const FLUSH_MS = 250
-/** With nothing to write, this often it is written down that nothing happened. */
+/** How often an idle recorder records that it is running. */
 const ALIVE_MS = 5_000
-/** A failed write is tried again after this, doubled up to the most. */
+/** First delay after a failed write; doubles up to the maximum. */
 const RETRY_MS = 1_000
 const MAX_RETRY_MS = 30_000
-/** One transaction: longer ones would keep the event loop from answering. */
+/** Rows per transaction: more would block the event loop. */
 const MAX_BATCH = 4_000
-/** The wall clock and the stopwatch may differ by this between two looks. */
+/** How far the wall clock and the monotonic clock may diverge between two checks. */
 const CLOCK_STEP_MS = 5_000
-/** A clock that went back further makes no sense with what is recorded. */
+/** If the clock went back further, the recorded times are unusable. */
 export const MAX_BACK_MS = 3_600_000
 const HOUR_MS = 3_600_000
 const DEED_KINDS_AT_BEGINNING: ReadonlySet<string> = new Set([
@@ -44,7 +44,7 @@ export interface RecorderOptions {
   readonly metrics: HistoryMetrics
   /** Once per hour, after a flush. */
   readonly onHour?: () => void
-  /** The clock went back so far that a new file is needed. */
+  /** The clock went back so far that the recorder needs a new file. */
   readonly onTimeTravel?: () => void
 }
 
@@ -66,21 +66,21 @@ export class Recorder {
   readonly #flapping = new Map<number, Flapping>()
   #hour: number
   #lastDeed: Pick<DeedLine, 'n' | 'digest'>
-  /** The time of the last row: heard never goes back. */
+  /** Time of the last row. The time of observation never goes back. */
   #heard: number
   #wall: number
   #mono: number
   #writtenAt: number
   #failures = 0
   #retryAt = 0
-  /** Since when the watches wait for the disk. */
+  /** When the watches started to wait for the disk. */
   #waitsSince: number | undefined
   #waiters: (() => void)[] = []
   #timer: Timer | undefined
   #isStopped = false
   #owesHour = false
   #isFromFuture = false
-  /** No history before: objects that exist already were not created now. */
+  /** The history is new: objects that exist already were not created now. */
   readonly #isBeginning: boolean
 
   constructor(options: RecorderOptions) {
@@ -105,18 +105,18 @@ export class Recorder {
     this.#timer = this.#o.clock.after(FLUSH_MS, again)
   }
 
-  /** Rows that wait for the disk. */
+  /** Rows waiting for the disk. */
   get waiting(): number {
     return this.#rows.length
   }
 
-  /** A change as a watch delivered it. The promise, if any, resolves once there is room for more. */
+  /** Records a change from a watch. The promise, if any, resolves when there is room for more. */
   changed(shape: Shape, before: Held | undefined, after: Held | undefined): Promise<void> | undefined {
     const object = after ?? before
     if (object === undefined) return undefined
     const subject = this.#subjectOf(shape, object)
     const isNew = before === undefined
-    // Its last rows may be waiting: what is in the file is then older than what was recorded.
+    // Its last rows may still be pending; then the file is older than the recorder's memory.
     if (isNew && this.#pending.has(subject)) this.#flush()
     const old = before?.packed ?? this.#o.writer.openOf(subject)
     const now = after?.packed ?? NO_FACTS
@@ -127,7 +127,7 @@ export class Recorder {
     return this.#room()
   }
 
-  /** A kind was listed for the first time since the start: objects that are recorded as existing and are not there were deleted meanwhile. */
+  /** After the first list of a kind: recorded objects that are not in the list were deleted meanwhile. */
   listed(shape: Shape, uids: ReadonlySet<string>): void {
     this.#flush()
     for (const { id, uid } of this.#o.writer.openSubjects(shape.type.kind))
@@ -135,7 +135,7 @@ export class Recorder {
   }
 
   gap(gap: Gap): void {
-    // A gap is never shorter than what it hides.
+    // A gap must cover everything that was missed.
     const whole = {
       ...gap,
       starts: Math.floor(gap.starts),
@@ -167,7 +167,7 @@ export class Recorder {
     return this.#o.writer.names.subject({ kind: type.kind, namespace, name, uid })
   }
 
-  /** Never goes back: the order of rows is the order in which they were heard. */
+  /** Never goes back, so that rows stay in the order of observation. */
   #heardNow(): number {
     this.#heard = Math.max(this.#heard, Math.floor(this.#o.clock.now()))
     return this.#heard
@@ -203,7 +203,7 @@ export class Recorder {
     this.#pending.add(subject)
   }
 
-  /** What the file knows of it, as an object. */
+  /** The object as recorded in the file. */
   #rebuilt(shape: Shape, { metadata }: KubeObject, old: Packed): KubeObject | undefined {
     if (shape.hasManyMessages === true) return undefined
     const { writer } = this.#o
@@ -266,7 +266,7 @@ export class Recorder {
     const wasWaiting = this.#waiters.length > 0
     const isDue = this.#rows.length + this.#gaps.length + this.#deeds.length > 0 || mono - this.#writtenAt >= ALIVE_MS
     if (isDue && mono >= this.#retryAt) this.#flush()
-    // What waits refers to texts of the file.
+    // Pending rows refer to texts in the file.
     this.#owesHour ||= isNewHour
     if (!this.#owesHour || wasWaiting || this.#rows.length > 0) return
     this.#owesHour = false
@@ -284,14 +284,14 @@ export class Recorder {
     this.#flapping.clear()
   }
 
-  /** True if everything is durable. Each transaction is short; what fails stays, in order. */
+  /** Returns true if everything is durable. Transactions are short; rows that fail stay pending in order. */
   #flush(isLast = false): boolean {
     const { writer, clock, log, metrics } = this.#o
     try {
       do {
         const rows = this.#rows.slice(0, MAX_BATCH)
         const isAll = rows.length === this.#rows.length
-        // Deeds and gaps are few, and go with the last rows.
+        // The few deeds and gaps are written with the last rows.
         writer.write({ rows, gaps: isAll ? this.#gaps : [], deeds: isAll ? this.#deeds : [], now: this.#heardNow() })
         this.#rows = this.#rows.slice(rows.length)
         metrics.wrote(rows.length)
@@ -319,7 +319,7 @@ export class Recorder {
     return true
   }
 
-  /** The watches waited: what happened meanwhile is heard late. */
+  /** The watches waited, so changes in this period were observed late. */
   #goOn(): void {
     if (this.#waitsSince !== undefined) this.gap({ starts: this.#waitsSince, ends: this.#heardNow(), why: 'QueueFull' })
     this.#waitsSince = undefined

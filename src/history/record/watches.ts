@@ -1,4 +1,4 @@
-// The watches of a recorder: one for each recorded kind, as every other program has them. What a watch missed becomes a gap of its kind.
+// The watches of a recorder, one per recorded kind. Changes that a watch missed become a gap of its kind.
 import { qualifiedPlural } from '#api/schema/resource.ts'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -21,12 +21,12 @@ export interface WatchesOptions {
   readonly log: Logger
   readonly recorder: Recorder
   readonly names: Names
-  /** When the recorder before last wrote; undefined for a new history. */
+  /** The previous recorder's last write; undefined for a new history. */
   readonly aliveAt: number | undefined
   readonly bookmarkPeriodMs?: number
 }
 
-/** A watch that was resumed without a loss was deaf meanwhile. Shorter than that, rules would not have noticed either. */
+/** A resumed watch has all changes, but observed them late. Shorter delays would not matter to rules. */
 const LATE_MS = 60_000
 
 export class Watches {
@@ -42,7 +42,7 @@ export class Watches {
     this.#running = Promise.all(this.#kinds.map((kind) => kind.informer.run(this.#stop.signal)))
   }
 
-  /** Kinds whose first list is not complete. */
+  /** Kinds whose first list is not yet complete. */
   missing(): readonly string[] {
     return this.#kinds
       .filter(({ isThere, informer }) => isThere && !informer.isSynced)
@@ -59,10 +59,10 @@ class KindWatch {
   readonly shape: Shape
   readonly informer: Informer<Held>
   readonly #o: WatchesOptions
-  /** False while the server does not have the kind: a cluster without the kinds of a hub. */
+  /** False while the server does not serve the kind, such as a member cluster without the hub's kinds. */
   isThere = true
   #isListed = false
-  /** Since when nothing was heard. */
+  /** When the connection was lost. */
   #deafSince: number | undefined
   #wentBack = false
 

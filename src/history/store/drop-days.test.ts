@@ -1,4 +1,4 @@
-// Tests that old days go and leave their sums, that the state of later moments stays known, and that a full disk loses nothing.
+// Tests that dropped days leave their sums, that the state at later moments stays known, and that a full disk loses nothing.
 import { afterEach, expect, test } from 'vitest'
 import { HistoryWorld } from '#test/support/worlds/history-world.ts'
 import { DEFAULT_BOUNDS } from '../record/bounds.ts'
@@ -47,7 +47,7 @@ test('days beyond the bound are summed up and dropped; what was known after them
     expect(r.days()[0]?.sums['status/conditions/Ready']).toBeGreaterThan(5)
     expect(r.span()?.begins).toBe(Date.UTC(2026, 0, 8))
     const [quiet] = r.subjects('Node', 'quiet')
-    // It did not change since the first day.
+    // It has not changed since the first day.
     expect(quiet && r.stateOf(quiet, now).some((f) => f.topic === 'status/conditions/Ready')).toBe(true)
     expect(r.subjects('Node').length).toBe(2)
   })
@@ -63,7 +63,7 @@ test('today is never dropped, however large', async () => {
   expect(w.readyOf('a')).toEqual(['True'])
 })
 
-/** A recorder on a file with a bound, as on a full disk. */
+/** A recorder on a bounded file, which acts like a full disk. */
 function onSmallDisk(pages: number) {
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-small-'))
   folders.push(folder)

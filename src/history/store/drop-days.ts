@@ -1,4 +1,4 @@
-// Keeps a history within its bounds: the oldest days are summed up and dropped. Of each fact the last row before the new beginning stays, so that the state at
+// Keeps a history within its bounds by dropping the oldest days and keeping their sums. The last row of each fact before the new start stays, so that the state at
 // any later moment is still known.
 import type { DatabaseSync } from 'node:sqlite'
 import { timestamp } from '#lib/clock.ts'
@@ -6,9 +6,9 @@ import { ROWS_PER_MS, pragma } from './layout.ts'
 
 const DAY_MS = 86_400_000
 const DAY_CHARS = 10
-/** The busiest topics of a day; the rest is one number. */
+/** Topics of a day with a sum of their own, the busiest first; the rest share one sum. */
 const MAX_TOPICS_OF_DAY = 50
-/** Rows deleted in one transaction, and pages returned to the disk: the recorder waits meanwhile. */
+/** Rows per transaction and pages returned to the disk at once, since the recorder waits meanwhile. */
 const MAX_DELETED = 5_000
 const MAX_PAGES_BACK = 2_000
 
@@ -22,13 +22,13 @@ export interface KeptBounds {
   readonly days: number
 }
 
-/** In use: free pages do not count. */
+/** Bytes in use, without free pages. */
 export const bytesOf = (db: DatabaseSync): number =>
   (pragma(db, 'page_count') - pragma(db, 'freelist_count')) * pragma(db, 'page_size')
 
 const dayOf = (ms: number): string => timestamp(ms).slice(0, DAY_CHARS)
 
-/** Called each hour. At most one day a call, so that no call is long. Undefined if there is nothing to drop. */
+/** Call hourly. Drops at most one day per call, to keep calls short. Undefined if there was nothing to drop. */
 export function dropOldestDay(db: DatabaseSync, { maxBytes, days }: KeptBounds, now: number): DroppedDay | undefined {
   const today = Math.floor(now / DAY_MS) * DAY_MS
   const oldest = oldestDay(db)
@@ -39,7 +39,7 @@ export function dropOldestDay(db: DatabaseSync, { maxBytes, days }: KeptBounds, 
   return { day: dayOf(oldest), rows }
 }
 
-/** The first day that is not dropped yet, in milliseconds since 1970. */
+/** The oldest kept day, in milliseconds since 1970. */
 function oldestDay(db: DatabaseSync): number | undefined {
   const begins = db.prepare("SELECT value FROM fact WHERE name = 'begins'").get()?.['value']
   const first = db.prepare('SELECT min(id) AS id FROM row WHERE id >= ?').get(Number(begins ?? 0) * ROWS_PER_MS)?.['id']
@@ -52,7 +52,7 @@ function dropDay(db: DatabaseSync, day: number): number {
   const last = new Map<number, { readonly id: number; readonly isGone: boolean }>()
   const counts = new Map<string, number>()
   const name = topicNames(db)
-  // Object by object, so that the memory is that of one object.
+  // One object at a time, to bound memory.
   for (const { subject } of db.prepare('SELECT DISTINCT subject FROM row WHERE id < ?').all(end)) {
     last.clear()
     const rows = db.prepare('SELECT id, topic, value FROM row WHERE subject = ? AND id < ? ORDER BY id')
@@ -77,7 +77,7 @@ function dropDay(db: DatabaseSync, day: number): number {
   return gone.length
 }
 
-/** Rows before the new beginning are few: the last one of each fact. */
+/** Rows before the new start are few: only the last one of each fact. */
 const UNUSED_VALUES = `DELETE FROM value WHERE used <= ?
   AND id NOT IN (SELECT value FROM row WHERE id < ? AND value IS NOT NULL) AND id NOT IN (SELECT value FROM open)`
 const UNUSED_SUBJECTS = `DELETE FROM subject WHERE NOT EXISTS (SELECT 1 FROM row WHERE row.subject = subject.id)

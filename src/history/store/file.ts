@@ -1,5 +1,5 @@
-// Opens the file of a history for its recorder or for readers. A damaged one is set aside, and a new one begins: a history that cannot be read must not keep
-// the next one from being written.
+// Opens the file of a history for its recorder or for readers. The recorder moves a damaged file aside and starts a new one: a history that cannot be read must not
+// block new recording.
 import { chmodSync, existsSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,9 +9,9 @@ import { historyErrors } from '../history-errors.ts'
 import { LAYOUT, brought, pragma } from './layout.ts'
 
 const SUFFIX = '.history.db'
-/** A reader waits for a checkpoint of the recorder. */
+/** How long a reader waits for a checkpoint of the recorder. */
 const READ_WAIT_MS = 5_000
-/** Page cache of a recorder: its index pages of now. */
+/** Page cache of a recorder: the current index pages. */
 const CACHE_KIB = 8_192
 
 export const historyFile = (folder: string, cluster: string): string => join(folder, `${cluster}${SUFFIX}`)
@@ -27,11 +27,11 @@ export const clustersIn = (folder: string): readonly string[] =>
 
 export interface OpenedFile {
   readonly db: DatabaseSync
-  /** Why the file before was set aside, and where it is now. */
+  /** Why the previous file was moved aside, and its new path. */
   readonly setAside: { readonly why: string; readonly file: string } | undefined
 }
 
-/** For the one recorder of the cluster, which holds the lock. */
+/** For the cluster's only recorder, which holds the lock. */
 export function openForRecording(folder: string, cluster: string, now: number): OpenedFile {
   makePrivateFolder(folder)
   const file = historyFile(folder, cluster)
@@ -76,7 +76,7 @@ export function asideOf(file: string, now: number): string {
   return aside
 }
 
-/** While its recorder writes, too. */
+/** Works while the recorder writes. */
 export function openForReading(folder: string, cluster: string): DatabaseSync {
   const file = historyFile(folder, cluster)
   if (!existsSync(file)) throw new KubeNodeError(historyErrors.KN17003({ folder }))

@@ -1,16 +1,17 @@
-// The tables of a history, and how an older file becomes one of now. One file for each cluster.
+// The tables of a history and the migrations from older layouts. One file per cluster.
 import type { DatabaseSync } from 'node:sqlite'
 
 /** Raised with each migration below. */
 export const LAYOUT = 1
 /** Rows are small and there are millions: larger pages waste less. */
 const PAGE_BYTES = 8_192
-/** Ids of rows are the time heard times this, plus a number: rows are in the order in which they were heard, and a time range is a range of ids. */
+/** The id of a row is its time of observation times this, plus a number: rows are in the order of observation, and a time range is a range of ids. */
 export const ROWS_PER_MS = 1_024
 
 /**
- * `row` has one row for each transition. `value` NULL: the fact ended. `age`: how many seconds earlier its source dates it; NULL without a date.
- * `value.used`: the last day on which a row with it was written, counted from 1970. `open` is the state now: what a restarted recorder compares with. `gap`: times in which something was not recorded; `ends` NULL: it lasts.
+ * `row` has one row per transition. `value` is NULL if the fact ended. `age` is how many seconds earlier the source dates it; NULL without a date.
+ * `value.used` is the last day on which a row with the value was written, counted from 1970. `open` is the current state, with which a restarted recorder compares.
+ * `gap` has periods in which something was not recorded; `ends` is NULL while it lasts.
  */
 const TABLES = `
   CREATE TABLE topic (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
@@ -26,13 +27,13 @@ const TABLES = `
   CREATE TABLE day (day TEXT PRIMARY KEY, sums TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE fact (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;`
 
-/** From each older layout to the next. */
+/** Migrations, each from one layout to the next. */
 const MIGRATIONS: Readonly<Record<number, string>> = {}
 
 export const pragma = (db: DatabaseSync, name: string): number =>
   Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0)
 
-/** Leaves the file in the layout of now. False if it is newer than this program. */
+/** Migrates the file to the current layout. Returns false if the file is newer than this program. */
 export function brought(db: DatabaseSync): boolean {
   const seen = pragma(db, 'user_version')
   if (seen > LAYOUT) return false

@@ -1,4 +1,4 @@
-// Numbers for topics, values and subjects: each text is stored once, however often it occurs. New ones stay pending until the batch with them is durable.
+// Assigns numbers to topics, values and subjects, so that each text is stored once. New ones are pending until their batch is durable.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { sha256 } from '#lib/sha256.ts'
 
@@ -73,12 +73,12 @@ export class Names {
     return subject.id
   }
 
-  /** Its object was deleted. */
+  /** Called when its object was deleted. */
   forget(of: Pick<Subject, 'kind' | 'uid'>): void {
     this.#subjects.delete(keyOf(of))
   }
 
-  /** Inside the transaction of the batch that uses them. */
+  /** Call inside the transaction of the batch that uses them. */
   write(): void {
     const topic = this.#db.prepare('INSERT INTO topic VALUES (?, ?)')
     for (const [id, path] of this.#newTopics) topic.run(id, path)
@@ -88,7 +88,7 @@ export class Names {
     for (const { id, kind, namespace, name, uid } of this.#newSubjects) subject.run(id, kind, namespace, name, uid)
   }
 
-  /** Once the transaction is durable. Until then they are written again with the next attempt. */
+  /** Call once the transaction is durable. Until then each attempt writes them again. */
   written(): void {
     this.#newTopics.length = 0
     this.#newSubjects.length = 0
@@ -96,7 +96,7 @@ export class Names {
     this.#newValues.clear()
   }
 
-  /** Values that nothing used were deleted from the file. */
+  /** Call after unused values were deleted from the file. */
   forgetValues(): void {
     this.#values.clear()
   }

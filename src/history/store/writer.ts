@@ -1,4 +1,4 @@
-// Writes a history: batches of rows, gaps and deeds, each durable as a whole or not at all. It decides nothing.
+// Writes a history in atomic, durable batches of rows, gaps and deeds. Decides nothing.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Packed, NOT_SAID, packed } from '../facts/transition.ts'
 import { type DeedLine, beginningOf } from '../deeds/chain.ts'
@@ -6,7 +6,7 @@ import { ROWS_PER_MS } from './layout.ts'
 import { Names } from './names.ts'
 
 const DAY_MS = 86_400_000
-/** Bounds the memory of marks; a value that is marked twice costs one more write. */
+/** Bounds the memory of marks; marking a value twice costs one more write. */
 const MAX_USED = 50_000
 
 export interface PendingRow {
@@ -20,7 +20,7 @@ export interface PendingRow {
 
 export interface Gap {
   readonly starts: number
-  /** Undefined: it lasts. */
+  /** Undefined while it lasts. */
   readonly ends: number | undefined
   readonly why: GapReason
   /** All kinds if undefined. */
@@ -47,7 +47,7 @@ export interface Batch {
   readonly rows: readonly PendingRow[]
   readonly gaps: readonly Gap[]
   readonly deeds: readonly DeedLine[]
-  /** When it is written; a later start knows since when nothing was recorded. */
+  /** Time of this write: after a restart, the gap starts here. */
   readonly now: number
 }
 
@@ -62,7 +62,7 @@ export class HistoryWriter {
   readonly #alive: StatementSync
   readonly #openOf: StatementSync
   readonly #use: StatementSync
-  /** Values that are marked as used on this day. */
+  /** Values already marked as used on this day. */
   readonly #used = { day: 0, ids: new Set<number>() }
   /** Id of the last row. */
   #last: number
@@ -83,18 +83,18 @@ export class HistoryWriter {
     this.#last = Number(db.prepare('SELECT coalesce(max(id), 0) AS id FROM row').get()?.['id'])
   }
 
-  /** When it was last written to; undefined for a new history. */
+  /** The last write; undefined for a new history. */
   alive(): number | undefined {
     const value = this.#db.prepare("SELECT value FROM fact WHERE name = 'alive'").get()?.['value']
     return value === undefined ? undefined : Number(value)
   }
 
-  /** When the last row was heard; 0 for a new history. */
+  /** Time of observation of the last row; 0 for a new history. */
   lastHeard(): number {
     return Math.floor(this.#last / ROWS_PER_MS)
   }
 
-  /** What is recorded of a subject now. */
+  /** The currently recorded facts of a subject. */
   openOf(subject: number): Packed {
     const facts = this.#openOf.all(subject).map((r) => ({
       topic: Number(r['topic']),
@@ -104,7 +104,7 @@ export class HistoryWriter {
     return packed(facts)
   }
 
-  /** Subjects of a kind that exist as far as is recorded. */
+  /** Subjects of a kind that are recorded as existing. */
   openSubjects(kind: string): readonly { readonly id: number; readonly uid: string }[] {
     return this.#db
       .prepare('SELECT id, uid FROM subject WHERE kind = ? AND id IN (SELECT DISTINCT subject FROM open)')
@@ -122,7 +122,7 @@ export class HistoryWriter {
     return String(this.#db.prepare(`SELECT ${column} AS text FROM ${table} WHERE id = ?`).get(id)?.['text'] ?? '')
   }
 
-  /** Throws if nothing of it was written. */
+  /** Throws if the batch was not written. */
   write({ rows, gaps, deeds, now }: Batch): void {
     let last = this.#last
     this.#db.exec('BEGIN IMMEDIATE')
@@ -130,7 +130,7 @@ export class HistoryWriter {
       this.names.write()
       for (const { subject, topic, value, said, heard } of rows) {
         last = Math.max(last + 1, heard * ROWS_PER_MS)
-        // Seconds, as sources say them. A source ahead of our clock gives a negative number.
+        // Seconds, like the sources' times. Negative if the source's clock is ahead.
         const at = Math.floor(last / ROWS_PER_MS)
         const before = said === NOT_SAID ? null : Math.round((at - said) / 1_000)
         this.#row.run(last, subject, topic, value ?? null, before)
@@ -155,7 +155,7 @@ export class HistoryWriter {
     this.names.written()
   }
 
-  /** Values that no row of a kept day uses are deleted with their day. */
+  /** Deletes values that no row of a kept day uses. */
   #markUsed(value: number, day: number): void {
     if (this.#used.day !== day || this.#used.ids.size >= MAX_USED) {
       this.#used.day = day
