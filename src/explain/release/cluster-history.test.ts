@@ -61,8 +61,18 @@ const seen = { releases: [bad, revert], approvals }
 
 test('the history of the fleet has each commit with its gates, approvers and end, the newest first', () => {
   expect(fleetHistoryRows(seen)).toEqual([
-    [T(9), '2m', 'b'.repeat(12), 'fleet', `Succeeded, reverts ${'a'.repeat(12)}`, '2/2', '-', '-'],
-    [T(0), '9m', 'a'.repeat(12), 'fleet', `Reverted by ${'b'.repeat(12)}`, '0/2', 'board, errors (Failed)', 'bob'],
+    [T(9), '2m', 'b'.repeat(12), 'fleet', 'y', `Succeeded, reverts ${'a'.repeat(12)}`, '2/2', '-', '-'],
+    [
+      T(0),
+      '9m',
+      'a'.repeat(12),
+      'fleet',
+      'x, y',
+      `Reverted by ${'b'.repeat(12)}`,
+      '0/2',
+      'board, errors (Failed)',
+      'bob',
+    ],
   ])
 })
 
@@ -74,8 +84,8 @@ test('both call commits by their titles, those that they revert too', () => {
     [last, `Succeeded, reverts ${first}`],
     [first, `Reverted by ${last}`],
   ]
-  expect(fleetHistoryRows(known).map((r) => [r[2], r[4]])).toEqual(want)
-  expect(clusterHistoryRows('x', known).map((r) => [r[1], r[5]])).toEqual(want)
+  expect(fleetHistoryRows(known).map((r) => [r[2], r[5]])).toEqual(want)
+  expect(clusterHistoryRows('x', known).map((r) => [r[1], r[6]])).toEqual(want)
   expect(
     historyOf(known.releases, undefined).map((r) => [2, 5].map((i) => historyRow(r, known.releases, 0)[i])),
   ).toEqual([
@@ -84,12 +94,29 @@ test('both call commits by their titles, those that they revert too', () => {
   ])
 })
 
+test.each<[string, object, object, number | undefined, string]>([
+  ['none', { x: '1', y: '1' }, { x: '1', y: '1' }, 0, 'none'],
+  ['the hub and a new cluster', { hub: '1', x: '1' }, { hub: '2', x: '1', z: '1' }, 2, 'hub, z'],
+  ['one that left', { x: '1', y: '1' }, { x: '2' }, 1, 'x, y (left)'],
+  ['more than are named', {}, { a: '1', b: '1', c: '1', d: '1', e: '1' }, 5, 'a, b, c and 2 more'],
+])('which clusters a commit changed: %s', (_, before, now, changed, want) => {
+  const [older, newer] = [
+    release('fleet-a', A, 0, {}, { digests: before }),
+    release('fleet-b', B, 1, {}, { digests: now, previous: 'fleet-a', changed }),
+  ]
+  const cells = (releases: readonly Release[]) => fleetHistoryRows({ releases, approvals: [] })[0]?.[4]
+  expect(cells([older, newer])).toBe(want)
+  // Its predecessor is deleted: only the number is left.
+  expect(cells([newer])).toBe(changed === 1 ? '1 cluster' : `${changed ?? 0} clusters`)
+})
+
 test('the history of a cluster has what happened there', () => {
   expect(clusterHistoryRows('x', seen)).toEqual([
     [
       T(10),
       'b'.repeat(12),
       'fleet',
+      'no',
       'test',
       'Healthy',
       `Succeeded, reverts ${'a'.repeat(12)}`,
@@ -101,6 +128,7 @@ test('the history of a cluster has what happened there', () => {
       T(7),
       'a'.repeat(12),
       'fleet',
+      'yes',
       'test',
       'Failed',
       `Reverted by ${'b'.repeat(12)}`,
@@ -109,7 +137,7 @@ test('the history of a cluster has what happened there', () => {
       'bob',
     ],
   ])
-  expect(clusterHistoryRows('y', seen).map((r) => r[4])).toEqual(['Unchanged', 'Waiting'])
+  expect(clusterHistoryRows('y', seen).map((r) => r[5])).toEqual(['Unchanged', 'Waiting'])
   expect(clusterHistoryRows('z', seen)).toEqual([])
 })
 

@@ -2,7 +2,9 @@
 import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { createdMs } from '#api/schema/object-meta.ts'
+import { counted } from '#lib/counted.ts'
 import { formatAge } from '#lib/duration.ts'
+import { someOf } from '#lib/some-of.ts'
 import { approversOfRelease, type ApprovalsSeen } from '#sync/release/recorded-approvers.ts'
 
 type Status = NonNullable<Release['status']>
@@ -17,7 +19,17 @@ const SHORT = 12
 export const releasesOf = (cluster: string | undefined, all: readonly Release[]): readonly Release[] =>
   newestFirst(cluster === undefined ? all : all.filter((r) => Object.hasOwn(r.spec.digests, cluster)))
 
-export const FLEET_HEAD = ['STARTED', 'TOOK', 'COMMIT', 'TRACK', 'RESULT', 'CLUSTERS', 'GATES', 'APPROVED-BY']
+export const FLEET_HEAD = [
+  'STARTED',
+  'TOOK',
+  'COMMIT',
+  'TRACK',
+  'CHANGED',
+  'RESULT',
+  'CLUSTERS',
+  'GATES',
+  'APPROVED-BY',
+]
 
 export const fleetHistoryRows = (seen: ApprovalsSeen): Rows =>
   releasesOf(undefined, seen.releases).map((release) => {
@@ -29,6 +41,7 @@ export const fleetHistoryRows = (seen: ApprovalsSeen): Rows =>
       tookText(startedAt, finishedAt),
       commitText(spec.commit, spec),
       spec.track,
+      changedText(release, previousOf(release, seen.releases)),
       resultText(release, seen.releases),
       `${healthy}/${Object.keys(spec.digests).length}`,
       gatesText(stages),
@@ -40,6 +53,7 @@ export const CLUSTER_HEAD = [
   'SINCE',
   'COMMIT',
   'TRACK',
+  'CHANGED',
   'STAGE',
   'CLUSTER-IS',
   'RELEASE-IS',
@@ -58,6 +72,7 @@ export const clusterHistoryRows = (cluster: string, seen: ApprovalsSeen): Rows =
       own?.healthySince ?? own?.since ?? '-',
       commitText(spec.commit, spec),
       spec.track,
+      isChangedText(cluster, release, previousOf(release, seen.releases)),
       own?.stage ?? '-',
       own?.phase ?? 'Waiting',
       resultText(release, seen.releases),
@@ -69,6 +84,30 @@ export const clusterHistoryRows = (cluster: string, seen: ApprovalsSeen): Rows =
 
 const newestFirst = (all: readonly Release[]): readonly Release[] =>
   all.toSorted((a, b) => createdMs(b) - createdMs(a) || (a.spec.track < b.spec.track ? -1 : 1)).slice(0, MAX_ROWS)
+
+/** Undefined: the first of its track, or its predecessor was deleted. */
+const previousOf = ({ metadata, spec }: Release, all: readonly Release[]): Release | undefined =>
+  spec.previous === undefined
+    ? undefined
+    : all.find((r) => r.metadata.name === spec.previous && r.metadata.namespace === metadata.namespace)
+
+const MOST_NAMED = 3
+
+/** The clusters that got other objects, `hub` among them where the pipeline has a stage for it. */
+function changedText({ spec }: Release, previous: Release | undefined): string {
+  if (previous === undefined && spec.previous !== undefined)
+    return spec.changed === undefined ? '-' : counted(spec.changed, 'cluster')
+  const before = previous?.spec.digests ?? {}
+  const changed = Object.keys(spec.digests).filter((name) => before[name] !== spec.digests[name])
+  const left = Object.keys(before).filter((name) => spec.digests[name] === undefined)
+  const names = [...changed.toSorted(), ...left.toSorted().map((name) => `${name} (left)`)]
+  return names.length === 0 ? 'none' : someOf(names, MOST_NAMED)
+}
+
+function isChangedText(cluster: string, { spec }: Release, previous: Release | undefined): string {
+  if (previous === undefined && spec.previous !== undefined) return '-'
+  return previous?.spec.digests[cluster] === spec.digests[cluster] ? 'no' : 'yes'
+}
 
 function tookText(from: string | undefined, to: string | undefined): string {
   const ms = Date.parse(to ?? '') - Date.parse(from ?? '')
