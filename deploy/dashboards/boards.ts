@@ -195,7 +195,7 @@ const rollouts: Board = {
           '{{set}} {{component}}',
         ]),
         shares('Hardware tried', 'Share of the classes on which the new revision is healthy somewhere.', [
-          `min by (set) (kubenode_set_coverage{${C}})`,
+          `min by (set) (kubenode_set_classes_tried{${C}})`,
           '{{set}}',
         ]),
         times('Oldest open slice', 'A slice that stays open waits for something: kubenode why tells for what.', [

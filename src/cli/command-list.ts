@@ -134,6 +134,7 @@ export const COMMAND_GROUPS: readonly Group[] = [
   {
     title: 'Measurement Commands:',
     commands: {
+      report: as('What a cluster was like: tables or a page', () => import('./commands/measurement/report.ts')),
       monitoring: as('Let Prometheus read a cluster', () => import('./commands/measurement/monitoring.ts')),
     },
   },

@@ -46,7 +46,7 @@ export function statusOf(context: Context, progress: Progress): Status {
     slices: isComplete ? [] : kept(progress.slices),
     counts,
     skipped: skippedOf(progress),
-    coverage: coverageOf(context, progress),
+    coverage: classesTried(context, progress),
     consistency: consistencyOf(context, progress),
     versions: versionsOf(context.revisions, seen.set),
     ...(wait !== undefined && { waitingFor: waitingSince(before?.waitingFor, wait, now) }),
@@ -220,7 +220,7 @@ function skippedOf({ surveys }: Progress): NonNullable<Status['skipped']> {
     .map(([machine, reason]) => ({ machine, reason }))
 }
 
-function coverageOf({ members }: Context, { surveys }: Progress): NonNullable<Status['coverage']> {
+function classesTried({ members }: Context, { surveys }: Progress): NonNullable<Status['coverage']> {
   const classes = new Map<string, { total: number; healthy: number }>()
   for (const [i, { class: name }] of members.entries()) {
     const entry = classes.get(name) ?? { total: 0, healthy: 0 }

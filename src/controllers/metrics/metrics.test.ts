@@ -68,14 +68,14 @@ const set = {
   },
 } as unknown as MachineComponentSet
 
-test('metrics of rollouts have coverage, consistency, the age of open slices and the wait', () => {
+test('metrics of rollouts have the classes tried, consistency, the age of open slices and the wait', () => {
   expect(lines(rolloutFamilies([set], [], START_MS))).toEqual([
     'kubenode_set_machines{base,total} 3',
     'kubenode_set_machines{base,updated} 1',
     'kubenode_set_machines{base,healthy} 1',
     'kubenode_set_machines{base,skipped} 1',
     'kubenode_set_machines{base,failed} 0',
-    'kubenode_set_coverage{base} 0.5',
+    'kubenode_set_classes_tried{base} 0.5',
     'kubenode_set_consistency{base,beacon} 0.5',
     'kubenode_set_slice_age_seconds{base,beacon} 60',
     'kubenode_set_waiting{base,SoakTime} 1',
@@ -175,6 +175,7 @@ test('figures are of the moment of the scrape, times are counted once, and nothi
     expect(await registry.metrics()).toContain('kubenode_machines{phase="Ready"} 2')
     seen = machines.slice(1)
     expect(await registry.metrics()).toContain('kubenode_machines{phase="Ready"} 1')
+    expect(await registry.metrics()).toContain('kubenode_nodes{state="fault"} 0')
     const before = job('x', { phase: 'AwaitingPermit' })
     const running = job('x', { phase: 'Running', startedAt: '2026-01-04T23:50:20Z' })
     const done = job('x', {

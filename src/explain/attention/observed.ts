@@ -112,7 +112,7 @@ export function observedMachine(machine: Machine): ObservedMachine {
 
 const NO_PROBLEMS: readonly NodeProblem[] = []
 
-const isProblem = ({ type, status }: { readonly type: string; readonly status: string }): boolean =>
+export const isProblem = ({ type, status }: { readonly type: string; readonly status: string }): boolean =>
   type === 'Ready' ? status !== 'True' : status === 'True' && !isOfLifecycle(type)
 
 /** Small enough to keep ten thousand of them. */

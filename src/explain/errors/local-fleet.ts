@@ -67,6 +67,11 @@ export const localFleet = {
     check: 'fleet/main.ts in this folder and those above',
     do: 'make one with kubenode init my-fleet and start it in its folder',
   },
+  KN1233: {
+    cause: 'There is no Prometheus on this host, it ended, or the fleet beside which it runs does not.',
+    check: 'prometheus --version; logs/prometheus.log in the data folder of the fleet',
+    do: 'install it (apt install prometheus), free its port or name another one, start the fleet',
+  },
   KN1232: {
     cause: 'The commit lacks the file with the keys that nodes trust.',
     check: 'git show --stat of the commit',

@@ -1,4 +1,4 @@
-// Metrics of rollouts: machines per set, coverage, consistency, the age of the oldest open slice, and what a set waits for.
+// Metrics of rollouts: machines per set, hardware classes tried, consistency, the age of the oldest open slice, and what a set waits for.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Family, type Sample, tally } from './family.ts'
@@ -25,13 +25,13 @@ export function rolloutFamilies(
       ),
     },
     {
-      name: 'kubenode_set_coverage',
+      name: 'kubenode_set_classes_tried',
       help: 'Share of the hardware classes of a set on which the update revision is healthy somewhere.',
       labels: ['set'],
       samples: each((set, { status }) => {
         const classes = status?.coverage ?? []
-        const covered = classes.filter((c) => c.healthy > 0).length
-        return classes.length === 0 ? [] : [{ labels: { set }, value: covered / classes.length }]
+        const tried = classes.filter((c) => c.healthy > 0).length
+        return classes.length === 0 ? [] : [{ labels: { set }, value: tried / classes.length }]
       }),
     },
     {

@@ -1,7 +1,7 @@
 // Metrics of service levels: nodes by state, and the remaining budget of each pool.
 import type { KeptDays } from '#measure/kept-days.ts'
 import { sumOfDays } from '#measure/kept-days.ts'
-import type { NodeState } from '#measure/node-state.ts'
+import { NODE_STATES, type NodeState } from '#measure/node-state.ts'
 import { budgetOf } from '#measure/service-level.ts'
 import type { Family } from './family.ts'
 
@@ -22,7 +22,8 @@ export function serviceFamilies(
       name: 'kubenode_nodes',
       help: 'Nodes by what the present second of them counts as: good, planned, fault, silent, pending.',
       labels: ['state'],
-      samples: [...counts].map(([state, value]) => ({ labels: { state }, value })),
+      // All of them, so that a panel shows 0 instead of no data.
+      samples: NODE_STATES.map((state) => ({ labels: { state }, value: counts.get(state) ?? 0 })),
     },
     {
       name: 'kubenode_pool_budget_left',

@@ -1,0 +1,38 @@
+// What reports are made of: a cluster as it is, and what is known of the time before. Absent parts are not known, and `unknown` says why.
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Release } from '#api/kinds/release.ts'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { ResourceSum } from '#measure/capacity.ts'
+import type { KeptDays } from '#measure/kept-days.ts'
+import type { Node } from '#nodes/objects.ts'
+
+export interface Fault {
+  /** The condition. */
+  readonly kind: string
+  readonly node: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** Undefined: it lasts, or its end is not known. */
+  readonly ended: number | undefined
+}
+
+export interface ReportFacts {
+  readonly cluster: string
+  readonly from: number
+  readonly to: number
+  readonly machines: readonly Machine[]
+  readonly nodes: readonly Node[]
+  readonly sets: readonly MachineComponentSet[]
+  readonly jobs: readonly RemedyOperationJob[]
+  readonly permits: readonly OperationPermit[]
+  readonly faults: readonly Fault[]
+  /** False: ended faults are not known. */
+  readonly hasHistory: boolean
+  readonly releases: readonly Release[] | undefined
+  readonly levels: KeptDays | undefined
+  readonly requested: readonly ResourceSum[] | undefined
+  readonly used: readonly ResourceSum[] | undefined
+  readonly unknown: readonly string[]
+}

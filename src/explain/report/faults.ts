@@ -1,0 +1,43 @@
+// Which faults there were: conditions that turned bad. From the nodes as they are, or from a recorded history. Pure.
+import { fieldsOf } from '#lib/fields.ts'
+import type { Node } from '#nodes/objects.ts'
+import type { Transition } from '#history/ask/reader.ts'
+import { isProblem } from '../attention/observed.ts'
+import type { Fault } from './facts.ts'
+
+/** Those that last, and began in this time. */
+export function presentFaults(nodes: readonly Node[], from: number): readonly Fault[] {
+  return nodes.flatMap(({ metadata, status }) =>
+    (status?.conditions ?? []).flatMap(({ type, status: value, lastTransitionTime }) => {
+      const at = Date.parse(lastTransitionTime ?? '')
+      return isProblem({ type, status: value }) && at >= from
+        ? [{ kind: kindOf(type), node: metadata.name ?? '', at, ended: undefined }]
+        : []
+    }),
+  )
+}
+
+const kindOf = (type: string): string => (type === 'Ready' ? 'NotReady' : type)
+const CONDITION = /^status\/conditions\/([^/]+)$/
+
+/** In the order in which they began. Rows are those of the time of the report. */
+export function recordedFaults(rows: Iterable<Transition>, from: number): readonly Fault[] {
+  const open = new Map<string, { readonly fault: Fault; readonly isOfRange: boolean }>()
+  const ended: Fault[] = []
+  for (const { subject, topic, value, heard, said } of rows) {
+    const type = subject.kind === 'Node' ? CONDITION.exec(topic)?.[1] : undefined
+    if (type === undefined) continue
+    const key = `${subject.id} ${type}`
+    const before = open.get(key)
+    const isNowBad = value !== undefined && isProblem({ type, status: String(fieldsOf(JSON.parse(value))['status']) })
+    const at = said ?? heard
+    if (isNowBad && before === undefined)
+      open.set(key, { fault: { kind: kindOf(type), node: subject.name, at, ended: undefined }, isOfRange: at >= from })
+    if (!isNowBad && before !== undefined) {
+      open.delete(key)
+      if (before.isOfRange) ended.push({ ...before.fault, ended: at })
+    }
+  }
+  const lasting = [...open.values()].flatMap(({ fault, isOfRange }) => (isOfRange ? [fault] : []))
+  return [...ended, ...lasting].toSorted((a, b) => a.at - b.at)
+}

@@ -1,0 +1,130 @@
+// The report on repairs: by rule what they were worth, how long each part took, and the faults behind them. Pure.
+import { isDone, isNeedless, operationOf, relapseOf, ruleOf } from '#measure/repairs.ts'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { faultSections } from './fault-sections.ts'
+import type { ReportFacts } from './facts.ts'
+import { repairTimes, type RepairTimes } from './repair-times.ts'
+import { type Cell, count, duration, limited, mean, percent, percentText, type Section, share, word } from './report.ts'
+
+export interface RepairSums {
+  readonly all: number
+  readonly ended: number
+  readonly succeeded: number
+  readonly needless: number
+  readonly relapsed: number
+}
+
+const hasSucceeded = (job: RemedyOperationJob): boolean => isDone(job) && job.status?.outcome === 'Succeeded'
+
+/** Jobs that were requested in the time of the report; the earlier ones explain relapses. */
+export const jobsOf = ({ jobs, from, to }: ReportFacts): readonly RemedyOperationJob[] =>
+  jobs.filter(({ metadata }) => {
+    const at = Date.parse(metadata.creationTimestamp ?? '')
+    return at >= from && at < to
+  })
+
+export const repairSums = (jobs: readonly RemedyOperationJob[], all: readonly RemedyOperationJob[]): RepairSums => ({
+  all: jobs.length,
+  ended: jobs.filter(isDone).length,
+  succeeded: jobs.filter(hasSucceeded).length,
+  needless: jobs.filter(isNeedless).length,
+  relapsed: jobs.filter((j) => relapseOf(j, all) !== undefined).length,
+})
+
+/** Needless ones had nothing to repair. */
+export const successShare = ({ ended, needless, succeeded }: RepairSums): number | undefined =>
+  share(succeeded, ended - needless)
+
+function rulesSection(facts: ReportFacts): Section {
+  const jobs = jobsOf(facts)
+  const rules = [...new Set(jobs.map(ruleOf))].toSorted()
+  const columns = ['rule', 'repairs', 'ended', 'succeeded', 'success', 'needless', 'came back', 'operations']
+  const rows = rules.map((rule) => {
+    const own = jobs.filter((j) => ruleOf(j) === rule)
+    const sums = repairSums(own, facts.jobs)
+    const operations = [...new Set(own.map(operationOf))].toSorted().join(', ')
+    return [
+      word(rule),
+      count(sums.all),
+      count(sums.ended),
+      count(sums.succeeded),
+      sums.ended === sums.needless ? word('') : percent(successShare(sums)),
+      count(sums.needless),
+      count(sums.relapsed),
+      word(operations),
+    ]
+  })
+  return {
+    title: 'Repairs by rule',
+    about:
+      'Success: of those that ended and had something to repair. Needless: the fault ended by itself before the first step. Came back: within a day after a repair by the same rule.',
+    columns,
+    rows: limited(rows, columns.length),
+    chart: {
+      form: 'rows',
+      title: 'Repairs that succeeded',
+      most: 1,
+      bars: rules.map((rule) => {
+        const value = successShare(
+          repairSums(
+            jobs.filter((j) => ruleOf(j) === rule),
+            facts.jobs,
+          ),
+        )
+        return { label: rule, value, text: value === undefined ? 'none ended' : percentText(value) }
+      }),
+    },
+  }
+}
+
+const PARTS = [
+  ['detect', 'detect', 'from the newest fault of the node to the request of its repair'],
+  ['wait', 'wait', 'from the request to the permit'],
+  ['decide', 'decide', 'from the permit to the first step'],
+  ['act', 'do', 'the steps'],
+  ['verify', 'verify', 'from the last step to the proof that the fault ended'],
+] as const satisfies readonly (readonly [keyof RepairTimes, string, string])[]
+
+export function timesSection(facts: ReportFacts): Section {
+  const permits = new Map(facts.permits.map((p) => [p.metadata.name ?? '', p]))
+  const times = jobsOf(facts)
+    .filter(hasSucceeded)
+    .map((job) => repairTimes(job, permits.get(job.status?.permitRef ?? ''), facts.faults))
+  const means = PARTS.map(([key]) => times.map((t) => t[key]).filter((s) => s !== undefined))
+  return {
+    title: 'Mean time of a repair',
+    about: 'Of repairs that succeeded. A part that no repair tells is unknown.',
+    columns: ['part', 'mean', 'repairs', 'what it is'],
+    rows: PARTS.map(([, name, what], i): readonly Cell[] => [
+      word(name),
+      duration(mean(means[i] ?? [])),
+      count(means[i]?.length ?? 0),
+      word(what),
+    ]),
+    chart: {
+      form: 'rows',
+      title: 'Mean time of each part',
+      bars: PARTS.map(([, name], i) => {
+        const value = mean(means[i] ?? [])
+        return { label: name, value, text: duration(value).text }
+      }),
+    },
+  }
+}
+
+export const repairsSections = (facts: ReportFacts): readonly Section[] => [
+  rulesSection(facts),
+  timesSection(facts),
+  ...faultSections(facts),
+]
+
+export function repairsHeadline(facts: ReportFacts): { readonly text: string; readonly value: number | null } {
+  const sums = repairSums(jobsOf(facts), facts.jobs)
+  const value = successShare(sums)
+  return value === undefined
+    ? { text: `no repair ended (${sums.all} requested)`, value: null }
+    : {
+        text: `${percentText(value)} of ${sums.ended - sums.needless} repairs succeeded; ${sums.needless} more were needless`,
+        value,
+      }
+}

@@ -1,0 +1,277 @@
+import { expect, test } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { Release } from '#api/kinds/release.ts'
+import type { Transition } from '#history/ask/reader.ts'
+import { NO_SECONDS } from '#measure/service-level.ts'
+import type { Node } from '#nodes/objects.ts'
+import { aMachine, condition } from '#test/support/fleets/defender-objects.ts'
+import type { ReportFacts } from './facts.ts'
+import { presentFaults, recordedFaults } from './faults.ts'
+import { csvText, jsonText, markdownText, tableText } from './form-text.ts'
+import { htmlText } from './form-html.ts'
+import type { Report } from './report.ts'
+import { REPORTS, reportOf } from './reports.ts'
+
+const FROM = Date.parse('2026-11-21T00:00:00Z')
+const TO = Date.parse('2026-11-28T00:00:00Z')
+
+const machineOf = (name: string, more: Parameters<typeof aMachine>[0]): Machine => {
+  const made = aMachine({ ...more, name })
+  return {
+    ...made,
+    status: {
+      ...made.status,
+      nodeRef: { name, uid: `node-${name}` },
+      inServiceSince: '2026-01-01T00:00:00Z',
+      conditions: [...(made.status?.conditions ?? []), condition('NodeReady', 'True')],
+    },
+  }
+}
+
+const nodeOf = (name: string, kernelVersion: string, created = '2026-01-01T00:00:00Z'): Node =>
+  ({
+    metadata: { name, creationTimestamp: created },
+    status: {
+      allocatable: { cpu: '10', memory: '64Gi' },
+      nodeInfo: { kernelVersion },
+      conditions: [{ type: 'Ready', status: 'True' }],
+    },
+  }) as unknown as Node
+
+const job = (name: string, more: { readonly spec?: object; readonly status: object }) =>
+  ({
+    apiVersion: API_GROUP_VERSION,
+    kind: 'RemedyOperationJob',
+    metadata: { name, uid: name, creationTimestamp: '2026-11-25T10:00:00Z' },
+    spec: {
+      remedierRef: { name: 'hung', generation: 1 },
+      node: { name: 'a', uid: 'node-a' },
+      incident: name,
+      operations: [{ cordon: {} }, { reboot: {} }],
+      ...more.spec,
+    },
+    status: more.status,
+  }) as unknown as RemedyOperationJob
+
+const release = (name: string, created: string, status: object) =>
+  ({
+    metadata: { name, creationTimestamp: created },
+    spec: { track: 'web', source: 'fleet', commit: 'abcdef0123456789', subject: '=SUM(A1)' },
+    status,
+  }) as unknown as Release
+
+const facts: ReportFacts = {
+  cluster: 'prod',
+  from: FROM,
+  to: TO,
+  machines: [
+    machineOf('a', { name: 'a', pool: 'web', zone: 'z1', labels: { role: 'web' }, runs: { beacon: '1.0.0' } }),
+    machineOf('b', { name: 'b', pool: 'web', zone: 'z1', labels: { role: 'web' } }),
+    machineOf('c', { name: 'c', pool: 'db', zone: 'z2', runs: { beacon: '1.1.0' } }),
+  ],
+  nodes: [
+    nodeOf('a', '6.1'),
+    nodeOf('b', '6.1'),
+    nodeOf('c', '6.12', '2026-11-27T00:00:00Z'),
+    nodeOf('foreign', '6.1'),
+  ],
+  sets: [
+    {
+      metadata: { name: 'base' },
+      spec: { selector: { matchLabels: { role: 'web' } }, components: [{ name: 'beacon' }] },
+    },
+  ] as unknown as readonly MachineComponentSet[],
+  jobs: [
+    job('x', {
+      status: {
+        phase: 'Done',
+        outcome: 'Succeeded',
+        permitRef: 'p',
+        startedAt: '2026-11-25T10:01:00Z',
+        steps: [{ finishedAt: '2026-11-25T10:04:00Z' }],
+        finishedAt: '2026-11-25T10:09:00Z',
+      },
+    }),
+    job('y', { status: { phase: 'Done', outcome: 'Permanent', startedAt: '2026-11-25T10:01:00Z' } }),
+    job('z', { status: { phase: 'Done', outcome: 'Superseded' } }),
+  ],
+  permits: [
+    { metadata: { name: 'p' }, status: { decidedAt: '2026-11-25T10:00:30Z' } },
+  ] as unknown as readonly OperationPermit[],
+  faults: [
+    { kind: 'TasksHung', node: 'a', at: Date.parse('2026-11-25T09:59:45Z'), ended: Date.parse('2026-11-25T10:04:00Z') },
+    { kind: 'TasksHung', node: 'gone', at: FROM + 1, ended: undefined },
+  ],
+  hasHistory: true,
+  releases: [
+    release('r1', '2026-11-24T00:00:00Z', { phase: 'Succeeded', finishedAt: '2026-11-24T02:00:00Z' }),
+    release('r2', '2026-11-25T00:00:00Z', { phase: 'Failed', finishedAt: '2026-11-25T01:00:00Z' }),
+    release('r3', '2026-11-25T02:00:00Z', { phase: 'Succeeded', finishedAt: '2026-11-25T03:00:00Z' }),
+  ],
+  levels: {
+    days: [
+      { day: '2026-11-20', pools: new Map([['web', { ...NO_SECONDS, fault: 5_000 }]]) },
+      { day: '2026-11-26', pools: new Map([['web', { ...NO_SECONDS, good: 999, fault: 1, planned: 60 }]]) },
+    ],
+    nodes: new Map([['web', 2]]),
+    at: '2026-11-28T00:00:00Z',
+  },
+  requested: [{ pool: 'web', class: 'none', resource: 'cpu', value: 5 }],
+  used: undefined,
+  unknown: ['use of nodes: the cluster does not serve metrics.k8s.io'],
+}
+
+/** Rows of a section as people read them. */
+const rowsOf = (report: Report, title: string): readonly string[] =>
+  (report.sections.find((s) => s.title === title)?.rows ?? []).map((row) => row.map((c) => c.text).join(' | '))
+
+test('components: who lacks one, who is in no set, and which versions there are', () => {
+  const report = reportOf('component', facts)
+  expect(report.headline).toEqual({ text: '50.0 % of 2 declared components are on their machines', value: 0.5 })
+  expect(rowsOf(report, 'Coverage')).toEqual(['beacon | 2 | 66.7 % | 1 | b'])
+  expect(rowsOf(report, 'Outside of every set')).toEqual([
+    'machines that no set selects | 1 | c',
+    'nodes without a Machine | 1 | foreign',
+  ])
+  expect(rowsOf(report, 'Consistency')).toEqual([
+    'beacon | 1.0.0 | 1 | 1 | 0 | not reported',
+    'beacon | 1.1.0 | 1 | 1 | 0 | not reported',
+  ])
+  expect(rowsOf(reportOf('component', facts, 'scribe'), 'Coverage')).toEqual(['scribe | 0 | 0.0 % | 0 | a, b, c'])
+})
+
+test('repairs: success without the needless ones, and the parts of their time', () => {
+  const report = reportOf('repairs', facts)
+  expect(report.headline.text).toBe('50.0 % of 2 repairs succeeded; 1 more were needless')
+  expect(rowsOf(report, 'Repairs by rule')).toEqual(['hung | 3 | 3 | 1 | 50.0 % | 1 | 0 | reboot'])
+  expect(rowsOf(report, 'Mean time of a repair').map((r) => r.split(' | ').slice(0, 3).join(' '))).toEqual([
+    'detect 15s 1',
+    'wait 30s 1',
+    'decide 30s 1',
+    'do 3m 1',
+    'verify 5m 1',
+  ])
+  expect(rowsOf(report, 'Faults by kernel')).toEqual([
+    '6.1 | 1 | 3 | 0.33',
+    'node was deleted | 1 | unknown | unknown',
+    '6.12 | 0 | 1 | 0.00',
+  ])
+  expect(rowsOf(report, 'Faults by age')).toEqual([
+    'node was deleted | 1 | unknown | unknown',
+    'older | 1 | 3 | 0.33',
+    'under a week | 0 | 1 | 0.00',
+  ])
+  expect(rowsOf(report, 'Faults by kind')).toEqual(['TasksHung | 2 | 1 | 2'])
+})
+
+test('pools: the level of these days, the budget of the month, and what is not known is not 0', () => {
+  const report = reportOf('pool', facts)
+  expect(report.headline).toEqual({ text: '99.900 % good node time', value: 0.999 })
+  expect(rowsOf(report, 'Service level by pool')).toEqual([
+    'db | 1 | unknown | unknown | unknown | unknown | unknown',
+    'web | 2 | 99.900 % | 1s | 0s | 1m | 4 %',
+  ])
+  expect(rowsOf(report, 'Utilisation by pool and class')).toContain(
+    'web | none | cpu | 20 | 5 | 25.0 % | unknown | unknown',
+  )
+  // Of a pool without a pod nothing is requested, which is known.
+  expect(rowsOf(report, 'Utilisation by pool and class')).toContain(
+    'db | none | cpu | 10 | 0 | 0.0 % | unknown | unknown',
+  )
+})
+
+test('releases: the four figures', () => {
+  expect(rowsOf(reportOf('release', facts), 'Delivery').map((r) => r.split(' | ').slice(0, 2).join(' '))).toEqual([
+    'releases that succeeded 2',
+    'a day 0.29',
+    'lead time 1h30m',
+    'failed 33.3 %',
+    'time to restore 2h',
+  ])
+})
+
+test('without releases, levels and history each figure is unknown, and says why', () => {
+  const less = {
+    ...facts,
+    releases: undefined,
+    levels: undefined,
+    jobs: [],
+    faults: [],
+    hasHistory: false,
+    requested: undefined,
+  }
+  for (const kind of REPORTS) expect(htmlText(reportOf(kind, less))).toContain('does not serve metrics.k8s.io')
+  expect(reportOf('fleet', less).headline).toEqual({ text: 'good node time is unknown', value: null })
+  expect(rowsOf(reportOf('release', less), 'Delivery')[0]).toContain('unknown')
+  expect(tableText(reportOf('fleet', less), undefined)).toContain('Not known\n  use of nodes: the cluster')
+})
+
+const row = (topic: string, status: string | undefined, at: string): Transition => ({
+  heard: Date.parse(at),
+  said: undefined,
+  subject: { id: 1, kind: 'Node', namespace: '', name: 'a', uid: 'a' },
+  topic,
+  value: status === undefined ? undefined : JSON.stringify({ status }),
+})
+
+test('faults of a history are conditions that turn bad; another text of the same trouble is no second one', () => {
+  const rows = [
+    row('status/conditions/Ready', 'True', '2026-11-22T00:00:00Z'),
+    row('status/conditions/TasksHung', 'True', '2026-11-22T01:00:00Z'),
+    row('status/conditions/TasksHung', 'True', '2026-11-22T01:05:00Z'),
+    row('status/conditions/TasksHung', 'False', '2026-11-22T02:00:00Z'),
+    row('status/conditions/Ready', 'Unknown', '2026-11-22T03:00:00Z'),
+    row('status/conditions/Drained', 'True', '2026-11-22T03:00:00Z'),
+    // Began before.
+    { ...row('status/conditions/DiskPressure', 'True', '2026-11-22T03:00:00Z'), said: FROM - 1_000 },
+  ]
+  expect(recordedFaults(rows, FROM).map((f) => [f.kind, f.ended === undefined])).toEqual([
+    ['TasksHung', false],
+    ['NotReady', true],
+  ])
+})
+
+test('faults without a history are those that last', () => {
+  const node = {
+    metadata: { name: 'a' },
+    status: {
+      conditions: [
+        { type: 'TasksHung', status: 'True', lastTransitionTime: '2026-11-22T00:00:00Z' },
+        { type: 'DiskPressure', status: 'True', lastTransitionTime: '2026-11-01T00:00:00Z' },
+        { type: 'Ready', status: 'True', lastTransitionTime: '2026-11-22T00:00:00Z' },
+      ],
+    },
+  } as unknown as Node
+  expect(presentFaults([node], FROM).map((f) => f.kind)).toEqual(['TasksHung'])
+})
+
+test('every form has every table, and text of a commit is no formula, markup or column', () => {
+  const hostile = {
+    ...facts,
+    cluster: '<script>',
+    releases: [release('r|1', '2026-11-24T00:00:00Z', { phase: 'Failed' })],
+  }
+  const report = reportOf('release', hostile)
+  expect(csvText(report)).toContain("Releases,1,subject,'=SUM(A1)\n")
+  expect(markdownText(report)).toContain('| r\\|1 | web |')
+  const html = htmlText(report)
+  expect(html).not.toContain('<script>')
+  expect(html).toContain('prefers-color-scheme: dark')
+  expect(html).not.toMatch(/https?:\/\//)
+  expect(JSON.parse(jsonText(report))).toMatchObject({
+    from: '2026-11-21T00:00:00Z',
+    sections: [{ title: 'Delivery' }, { title: 'Releases' }],
+  })
+  for (const text of [html, markdownText(report), tableText(report, 80)])
+    for (const { title } of report.sections) expect(text).toContain(title)
+})
+
+test('a chart shows a value that is not known as a gap', () => {
+  const html = htmlText(reportOf('pool', facts))
+  expect(html).toContain('<rect class="bar"')
+  expect(htmlText(reportOf('pool', { ...facts, requested: undefined }))).toContain('<rect class="gap"')
+})
