@@ -20,6 +20,8 @@ export interface ScrapeConfigOptions {
 }
 
 export interface ScrapeConfigRead {
+  /** The cluster declares that its agents let Prometheus in. */
+  readonly isOpen: boolean
   readonly text: string
   /** For the person who reads the output. */
   readonly notes: readonly string[]
@@ -44,6 +46,7 @@ export async function readScrapeConfig(
   const named = left.slice(0, MOST_NAMED).map(({ machine: name, why }) => `machine ${name} is left out: ${why}`)
   const more = left.length - named.length
   return {
+    isOpen: declared !== undefined,
     text: form === 'targets' ? targetsText(asked) : scrapeConfigText(asked),
     notes: [
       ...(port === undefined && declared === undefined ? [CLOSED] : []),

@@ -15,6 +15,9 @@ const CONTROL_PLANES = 'control-planes'
 const HISTORY = 'history'
 /** Not a valid cluster name. */
 const WEBHOOKS = '.webhooks'
+/** Programs write here where Prometheus finds them. Not a valid cluster name either. */
+const METRICS = '.metrics'
+const PROMETHEUS = 'prometheus'
 /** Entries next to the cluster folders that are not clusters. */
 const REPOSITORY = 'repository'
 const OTHER_FOLDERS: readonly string[] = [
@@ -27,6 +30,7 @@ const OTHER_FOLDERS: readonly string[] = [
   GIT_CACHE,
   CONTROL_PLANES,
   HISTORY,
+  PROMETHEUS,
 ]
 
 /** Why no cluster on this machine can have this name. A dot is allowed once, after the namespace of a Cluster outside the system namespace. */
@@ -84,6 +88,10 @@ export interface Layout {
   readonly controlPlanes: string
   /** Defenders write their webhook addresses here, one file each: the only addresses on this machine that control planes may call. */
   readonly webhooks: string
+  /** Programs write the ports of their metrics here, one file each. */
+  readonly metrics: string
+  /** Configuration and data of a Prometheus beside the fleet. */
+  readonly prometheus: string
   /** What happened in each cluster. */
   readonly history: string
   /** Socket of the control plane host. */
@@ -118,6 +126,8 @@ export const layoutOf = (root: string, follows?: Followed): Layout => ({
   gitCache: join(root, GIT_CACHE),
   controlPlanes: join(root, CONTROL_PLANES),
   webhooks: join(root, WEBHOOKS),
+  metrics: join(root, METRICS),
+  prometheus: join(root, PROMETHEUS),
   history: join(root, HISTORY),
   controlSocket: join(root, 'control.sock'),
   clustersOf: (process) => join(root, `${process}.json`),
@@ -156,6 +166,7 @@ export const madeBy = (layout: Layout): readonly string[] => [
   ...OTHER_FOLDERS.map((name) => join(layout.root, name)),
   layout.adminKubeconfig,
   layout.webhooks,
+  layout.metrics,
   layout.controlSocket,
 ]
 

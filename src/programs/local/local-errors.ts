@@ -86,6 +86,26 @@ export const localErrors = errorTable({
     text: 'cannot serve the components of the fleet: the commit has no {file}, which names the keys that nodes trust',
     next: 'commit the one that kubenode init made',
   },
+  KN1233: {
+    text: 'cannot run Prometheus: {program} did not start: {why}',
+    next: 'install it, as with apt install prometheus, or name its file with --program',
+  },
+  KN1233_noFleet: {
+    text: 'cannot run Prometheus: no local fleet around {folder}',
+    next: 'run it in the folder of a fleet that kubenode local up runs, or name its data with --data',
+  },
+  KN1233_stopped: {
+    text: 'cannot run Prometheus: the fleet in {folder} does not run',
+    next: 'start it with kubenode local up in another terminal',
+  },
+  KN1233_ended: {
+    text: 'Prometheus ended with exit code {code}; its log is {log}',
+    next: 'read the end of that log; another program may use the port (--port)',
+  },
+  KN1233_token: {
+    text: 'cannot scrape the agents of {cluster}: the API server answered the request for a token with {status}',
+    next: 'read the log of the API servers; it is tried again in ten seconds',
+  },
   KN1202_followed: {
     text: 'cannot start the fleet in {root}: it follows {known}, not {asked}',
     next: 'use another folder with --data, or start over with --reset',

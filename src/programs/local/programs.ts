@@ -86,6 +86,8 @@ function optionsOf(
     ...roles.flatMap((role) => ['--kubeconfig', `${role}=${kubeconfig(role)}`]),
     '--cluster',
     cluster,
+    '--metrics-announce',
+    layout.metrics,
     ...(roles.includes('sync') ? syncOptions(layout, rehearsal) : []),
     ...(roles.includes('cluster') ? ['--control-planes', layout.controlSocket] : []),
     ...(roles.includes('controllers') ? hostOptions(layout, cluster) : []),

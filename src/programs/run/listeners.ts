@@ -8,6 +8,7 @@ import { StatusHttp } from '#runtime/http.ts'
 import type { Part } from '#runtime/manager.ts'
 import { type KeyFiles, MetricsServer } from '#runtime/metrics-server.ts'
 import { readText } from '#artifacts/authoring/statement-file.ts'
+import { announcedPart } from './announced-metrics.ts'
 import { runErrors } from './run-errors.ts'
 import type { Served } from './role.ts'
 
@@ -19,6 +20,7 @@ export interface ListenOptions {
   readonly metricsTlsCert?: string
   readonly metricsTlsKey?: string
   readonly metricsClientCa?: string
+  readonly metricsAnnounce?: string
 }
 
 export interface Address {
@@ -29,6 +31,8 @@ export interface Address {
 export interface Listening {
   /** Loopback port of /metrics, /healthz and /readyz; 0 picks a free one. */
   readonly loopback?: number
+  /** Folder in which a Prometheus of this host finds that port. */
+  readonly announced?: string
   readonly health?: Address
   readonly metrics?: Address & {
     readonly isInsecure: boolean
@@ -64,7 +68,7 @@ export function listeningOf(options: ListenOptions, roles: readonly string[]): L
   return {
     // With a pod address there is no use for a loopback port that changes at every start.
     ...(((health === undefined && metrics === undefined) || port !== 0) && { loopback: port }),
-    ...defined({ health, metrics }),
+    ...defined({ health, metrics, announced: options.metricsAnnounce }),
   }
 }
 
@@ -83,14 +87,29 @@ function metricsIn(options: ListenOptions): Listening['metrics'] {
   }
 }
 
-export function listenersOf(listening: Listening, served: Served, role: string): readonly Part[] {
+export interface RoleOfCluster {
+  readonly role: string
+  readonly cluster: string | undefined
+}
+
+export function listenersOf(listening: Listening, served: Served, of: RoleOfCluster): readonly Part[] {
   const { loopback, health: at } = listening
-  const { health, metrics, log } = served
+  const { health, log } = served
   return [
-    ...(loopback === undefined ? [] : [new StatusHttp({ health, metrics: metrics.registry, log, port: loopback })]),
+    ...(loopback === undefined ? [] : [loopbackPart(loopback, listening.announced, served, of)]),
     ...(at === undefined ? [] : [new StatusHttp({ health, log, ...at })]),
-    ...(listening.metrics === undefined ? [] : [metricsPart(listening.metrics, served, role)]),
+    ...(listening.metrics === undefined ? [] : [metricsPart(listening.metrics, served, of.role)]),
   ]
+}
+
+function loopbackPart(
+  port: number,
+  folder: string | undefined,
+  { health, metrics, log }: Served,
+  { role, cluster = 'none' }: RoleOfCluster,
+): Part {
+  const http = new StatusHttp({ health, metrics: metrics.registry, log, port })
+  return folder === undefined ? http : announcedPart(http, { folder, cluster, role })
 }
 
 function metricsPart(

@@ -111,7 +111,7 @@ async function ran({ group, name, identity, log, isOne, signal }: RoleOptions): 
     leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
     log: isOne ? log : log.with({ cluster: own.cluster }),
     cluster: own.cluster,
-    listeners: (served) => listenersOf(listening, served, name),
+    listeners: (served) => listenersOf(listening, served, { role: name, cluster: own.cluster }),
     signal,
   })
 }

@@ -35,8 +35,8 @@ export const TYPED_ELSEWHERE = [
   'signing-keys',
   'sync-reverts',
 ]
-/** They explain, or need a server of others. */
-export const NOT_TYPED = ['command-line', 'notifications', 'previews']
+/** They explain, or need a server or a program of others. */
+export const NOT_TYPED = ['command-line', 'notifications', 'previews', 'prometheus', 'report']
 
 /** A shell in the folder of the checkout. */
 const typistAt = (fleet: TestFleet, patienceMs: number): Typist =>

@@ -2,10 +2,12 @@
 import { Option, type Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { DRIVERS } from '#programs/local/driver.ts'
+import type { PrometheusAsked } from '#programs/local/prometheus/run.ts'
 import type { StatusAsked } from '#programs/local/show-status.ts'
 import type { UpAsked } from '#programs/local/start-fleet.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { cliErrors } from '../../cli-errors.ts'
+import { countOption } from '../../counted-option.ts'
 import { waitScreen } from '../../wait-screen.ts'
 import { PROGRAMS } from '#programs/all.ts'
 
@@ -56,6 +58,18 @@ export function register(program: Command, io: Io): void {
     .action(async ({ nodes, ...options }: UpOptions) => {
       const { startFleet } = await PROGRAMS.local.load()
       await startFleet({ ...options, ...nodesOf(nodes) }, io)
+    })
+
+  withData(local.command('prometheus'))
+    .description(
+      'run a Prometheus of this machine beside the local fleet, with the shipped rules and alerts; Ctrl-C stops it',
+    )
+    .addOption(countOption('--port <n>', 'port of its page on 127.0.0.1').default('9090'))
+    .option('--program <file>', 'the program; prometheus of PATH when left out', 'prometheus')
+    .option('--rules <file>', 'file with rules instead of the shipped ones')
+    .action(async ({ port, ...options }: Omit<PrometheusAsked, 'port'> & { readonly port: string }) => {
+      const { runPrometheus } = await import('#programs/local/prometheus/run.ts')
+      await runPrometheus({ ...options, port: Number(port) }, io)
     })
 
   withData(local.command('status'))

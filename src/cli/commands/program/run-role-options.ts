@@ -90,5 +90,11 @@ export function forListeners(command: Command): void {
     .option('--metrics-insecure', 'serve /metrics at that address over plain HTTP, to everyone who reaches it')
     .option('--metrics-tls-cert <file>', 'certificate for /metrics; one shared in a Secret of the role when left out')
     .option('--metrics-tls-key <file>', 'its key')
+    .addOption(
+      new Option(
+        '--metrics-announce <dir>',
+        'folder to write the port on loopback to, for a Prometheus of this host',
+      ).hideHelp(),
+    )
     .option('--metrics-client-ca <file>', 'authority of client certificates that are accepted instead of tokens')
 }
