@@ -20,6 +20,7 @@ const pasted = 'run npx kubenode why node/n-1, or npx kubenode get'
 test.each([
   ['get nodes', { out: advice, err: pasted }],
   ['why', { out: pasted, err: pasted }],
+  ['plan', { out: pasted, err: pasted }],
   ['why -o json', { out: advice, err: pasted }],
 ])('npx kubenode %s', (line, expected) => expect(shown(advice, line)).toEqual(expected))
 

@@ -6,7 +6,7 @@ const NAMES = OUTLINE.commands.map(({ name }) => RegExp.escape(name)).join('|')
 const COMMAND = new RegExp(`(?<![\\w./-]|npx )kubenode (?=(?:${NAMES})\\b)`, 'g')
 
 /** Commands whose result is for people: it ends in lines to type. */
-const ADVISERS: ReadonlySet<string> = new Set(['why', 'local'])
+const ADVISERS: ReadonlySet<string> = new Set(['why', 'plan', 'local'])
 
 /** Changes hints, errors and advice. Data stays as it is. */
 export function withNameAsCalled(io: Io, argv: readonly string[]): Io {
