@@ -45,14 +45,15 @@ export function framed(path: string, title: string, html: string, groups: readon
 <header><a href="${to('index.html')}">KubeNode</a>
 <input id="search" type="search" placeholder="Search" aria-label="Search the documentation" autocomplete="off">
 <ol id="found" hidden></ol>
-<select id="versions" aria-label="Version"><option>${escaped(edition.version)}</option></select></header>
+<select id="versions" aria-label="Version"><option>${escaped(edition.version)}</option></select>
+<a id="to-pages" href="#pages">Pages</a></header>
 <div id="page">
-<nav aria-label="Pages">
-${nav}
-</nav>
 <main>
 ${html}<footer>${edited}</footer>
 </main>
+<nav id="pages" aria-label="Pages">
+${nav}
+</nav>
 </div>
 <script src="${to('site.js')}" defer></script>
 </body>
@@ -67,16 +68,19 @@ body { margin: 0; background: var(--back); color: var(--ink); font: 16px/1.55 sy
 a { color: var(--link) }
 header { position: sticky; top: 0; z-index: 1; display: flex; gap: .6rem; align-items: center; padding: .6rem 1rem; background: var(--back); border-bottom: 1px solid var(--line) }
 header > a { font-weight: 700; color: inherit; text-decoration: none }
+#to-pages { display: none; font-weight: 400 }
 #search { flex: 1; min-width: 0; max-width: 28rem; padding: .4rem .6rem; font: inherit; color: inherit; background: var(--code); border: 1px solid var(--line); border-radius: 6px }
 #found { position: absolute; top: 100%; left: 1rem; right: 1rem; max-width: 44rem; max-height: 70vh; overflow: auto; margin: 0; padding: .5rem; list-style: none; background: var(--back); border: 1px solid var(--line); border-radius: 6px }
 #found a { display: block; padding: .3rem .5rem; text-decoration: none }
 #found small { color: var(--dim) }
 #page { display: grid; grid-template-columns: 17rem minmax(0, 1fr); gap: 2rem; max-width: 80rem; margin: 0 auto; padding: 1rem }
+nav { grid-column: 1; grid-row: 1; scroll-margin-top: 4rem }
 nav ul { margin: .2rem 0 .6rem; padding-left: 1rem; list-style: none }
 nav summary { cursor: pointer; font-weight: 600; padding: .2rem 0 }
 nav a { text-decoration: none }
 nav a[aria-current] { font-weight: 600; color: inherit }
-main { overflow-wrap: break-word }
+main { grid-column: 2; grid-row: 1; overflow-wrap: break-word }
+main > p, main > ul, main > ol { max-width: 46rem }
 h1 a, h2 a, h3 a, h4 a { color: inherit; text-decoration: none }
 h1, h2, h3, h4 { line-height: 1.25; scroll-margin-top: 4rem }
 code { font: .88em ui-monospace, monospace; background: var(--code); padding: .1em .3em; border-radius: 4px }
@@ -88,7 +92,7 @@ th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border: 1
 img { max-width: 100%; height: auto }
 footer { margin-top: 3rem; padding-top: .6rem; border-top: 1px solid var(--line); color: var(--dim); font-size: .88em }
 #versions { max-width: 9rem; font: inherit; color: inherit; background: var(--code); border: 1px solid var(--line); border-radius: 6px; padding: .35rem }
-@media (max-width: 50rem) { #page { grid-template-columns: minmax(0, 1fr); gap: 0 } nav { border-bottom: 1px solid var(--line); margin-bottom: 1rem } }
+@media (max-width: 50rem) { #page { grid-template-columns: minmax(0, 1fr); gap: 0 } main, nav { grid-column: 1; grid-row: auto } nav { margin-top: 1rem } #to-pages { display: inline } }
 `
 
 /** Options of a search, as text of the page. The changelog contains every word, and lists of fields and options have each word as a heading; people who search want the page that says what to do. */

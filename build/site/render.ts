@@ -69,6 +69,10 @@ export function renderPage(path: string, markdown: string, isPage: (path: string
         const to = target(href)
         return to === undefined ? inner : `<a href="${escaped(to)}">${inner}</a>`
       },
+      codespan({ text }: Tokens.Codespan) {
+        // Paths of fields may break after a dot: otherwise one long path takes the width of a table.
+        return `<code>${escaped(text).replaceAll(/(?<=\w|\])\.(?=[a-z])/gi, '.<wbr>')}</code>`
+      },
       image({ href, text }: Tokens.Image) {
         if (/^[a-z]+:/.test(href)) throw new Error(`${path}: picture ${href} is on another server`)
         links.push({ path: posix.normalize(posix.join(posix.dirname(path), href)), anchor: '' })
