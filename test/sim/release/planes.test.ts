@@ -1,6 +1,8 @@
-// F46: versions of control planes and kubelets in any order, with reverts, versions that are not served and kills: no skew that Kubernetes forbids, no stage before
-// the one ahead of it has finished, and a revert ends where everything began.
+// F46: versions of control planes, addons and kubelets in any order, with reverts, versions that are not served, addons that are unhealthy for a while, approvals
+// that come late or never, and kills: no skew that Kubernetes forbids, no stage before the one ahead of it has finished, nothing on nodes before the control
+// plane and its addons, no high-risk change without an approval, and a revert ends where everything began.
 import { expect, test } from 'vitest'
+import { defined } from '#lib/defined.ts'
 import { inFull } from '#test/support/tools/full.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
@@ -14,6 +16,7 @@ import { sha256OfJson } from '#lib/sha256.ts'
 import { previousOf } from '#sync/release/chain.ts'
 import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { historyOf, isLeftUnderway } from '#sync/release/history.ts'
+import { type Risk, riskOf } from '#sync/release/risk.ts'
 import { areNodesFirst, isNewToStage, planeTrouble, takeTurn } from '#sync/release/plane-state.ts'
 import { isFinished, isOver, openClusters } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
@@ -32,6 +35,7 @@ const { spec: pipeline } = applyDefaults(releasePipeline.schema, {
   spec: {
     stages: Object.entries(STAGES).map(([name, names]) => ({
       name,
+      ...(name === 'test' && { withoutApproval: ['Versions', 'Rotations'] }),
       clusters: { names: [...names] },
       minSuccessTime: '3s',
       progressDeadline: '60s',
@@ -43,10 +47,11 @@ const { spec: pipeline } = applyDefaults(releasePipeline.schema, {
 /** Minors; what is on the nodes is never newer than the control plane that is declared with it. */
 interface Declared {
   readonly plane: number
+  readonly addon: number
   readonly kubelet: number
   readonly note: number
 }
-const START: Declared = { plane: 35, kubelet: 34, note: 0 }
+const START: Declared = { plane: 35, addon: 1, kubelet: 34, note: 0 }
 const versionOf = (minor: number): string => `1.${minor}.0`
 
 interface SimCluster {
@@ -56,10 +61,14 @@ interface SimCluster {
   applied: Declared
 }
 
+const addonsOf = (addon: number) => [{ name: 'coredns', version: `1.${addon}` }]
+
 class World {
   now = Date.parse('2026-01-31T12:00:00Z')
   readonly chain: Release[] = []
   readonly declared = new Map<string, Declared>()
+  /** Releases that a person approved. */
+  readonly approved = new Set<string>()
   readonly clusters: ReadonlyMap<string, SimCluster>
   readonly #random: Random
   readonly #seed: number
@@ -74,8 +83,16 @@ class World {
 
   #cluster(name: string): SimCluster {
     const metadata = { name, namespace: 'fleet', generation: 1, annotations: {} }
-    const spec = { version: versionOf(START.plane), controlPlane: { flavor: 'embedded' } }
-    const status = { observedGeneration: 1, phase: 'Ready', versions: [{ part: 'apiserver', version: spec.version }] }
+    const version = versionOf(START.plane)
+    const addons = addonsOf(START.addon)
+    const spec = { version, controlPlane: { flavor: 'embedded' }, addons }
+    const status = {
+      observedGeneration: 1,
+      phase: 'Ready',
+      versions: [{ part: 'apiserver', version }],
+      addons: addons.map((a) => ({ ...a, healthy: 'True' })),
+      machines: { total: 2, ready: 2, agents: 2 },
+    }
     return {
       cluster: { metadata, spec, status } as unknown as Cluster,
       kubelets: [START.kubelet, START.kubelet],
@@ -109,6 +126,9 @@ class World {
   }
 
   async step(): Promise<void> {
+    const { waitingFor } = this.newest.status ?? {}
+    if (waitingFor?.seen?.includes('approved by 0') === true && this.#random.next() < 0.2)
+      this.approved.add(this.newest.metadata.name ?? '')
     const before = this.chain.at(-2)
     if (before !== undefined && !isOver(before)) await this.#reconcile(before, true)
     if (!isOver(this.newest)) await this.#reconcile(this.newest, false)
@@ -135,15 +155,22 @@ class World {
     const { metadata, spec, status } = each.cluster
     const wanted = minorOf(spec.version ?? '') ?? 0
     const running = runningOf(each.cluster)
-    const observed = { observedGeneration: metadata.generation }
+    const observed = { observedGeneration: metadata.generation, machines: { total: 2, ready: 2, agents: 2 } }
     const versions = (minor: number) => [{ part: 'apiserver', version: versionOf(minor) }]
     if (this.#random.next() < 0.2) return
     const isDone = running === wanted || (status?.phase === 'Upgrading' && this.#random.next() < 0.4)
+    // Addons follow the version, and need a while to become healthy.
+    const isHealthy = (spec.addons ?? []).every((a) =>
+      status?.addons?.some((s) => s.version === a.version && s.healthy === 'True'),
+    )
+    const healthy = isHealthy || this.#random.next() < 0.4 ? 'True' : 'False'
+    const addons = isDone ? (spec.addons ?? []).map((a) => ({ ...a, healthy })) : status?.addons
     const next = !SERVED.includes(wanted)
       ? {
           ...observed,
           phase: 'Ready',
           versions: versions(running),
+          addons: status?.addons,
           waitingFor: {
             predicate: 'VersionNotServed',
             seen: 'not served',
@@ -151,7 +178,7 @@ class World {
             since: metadata.creationTimestamp,
           },
         }
-      : { ...observed, phase: isDone ? 'Ready' : 'Upgrading', versions: versions(isDone ? wanted : running) }
+      : { ...observed, phase: isDone ? 'Ready' : 'Upgrading', versions: versions(isDone ? wanted : running), addons }
     each.cluster = { ...each.cluster, status: next as unknown as NonNullable<Cluster['status']> }
     const [a, b] = each.kubelets
     const to = each.applied.kubelet
@@ -172,6 +199,7 @@ class World {
         previous: previousOf(this.chain, release, name),
         isReturn: false,
         isUnderway: history.isReturn && isLeftUnderway(this.chain, release, name),
+        risk: this.#riskOf(release, name),
       })
     }
     // Killed before the status was written: completed writes stay.
@@ -182,21 +210,38 @@ class World {
       clusters,
       newer: isOld ? 'newer' : undefined,
       paused: undefined,
-      sight: { approvedBy: [], checks: new Map(), surveys: new Map() },
+      sight: {
+        approvedBy: this.approved.has(release.metadata.name ?? '') ? [{ by: 'ada', groups: [] }] : [],
+        checks: new Map(),
+        surveys: new Map(),
+      },
       retries: [],
       promotions: [],
     }
     this.chain[this.chain.indexOf(release)] = { ...release, status: planRelease(seen, this.now).status }
   }
 
+  #wantedOf(release: Release): Pick<Cluster['spec'], 'version' | 'controlPlane' | 'addons'> {
+    const declared = this.declared.get(release.metadata.name ?? '') ?? START
+    const { controlPlane } = (this.clusters.get('test') as SimCluster).cluster.spec
+    return { version: versionOf(declared.plane), addons: addonsOf(declared.addon), ...defined({ controlPlane }) }
+  }
+
+  #riskOf(release: Release, name: string): Risk | undefined {
+    const { cluster } = this.clusters.get(name) as SimCluster
+    return riskOf(name, this.#wantedOf(release), { spec: cluster.spec, machines: cluster.status?.machines?.total })
+  }
+
   #pass(release: Release, name: string): Promise<ClusterAnswer | undefined> {
     const sim = this.clusters.get(name) as SimCluster
     const declared = this.declared.get(release.metadata.name ?? '') ?? START
-    const wanted = { version: versionOf(declared.plane) }
+    const wanted = this.#wantedOf(release)
+    const isNodesFirst = areNodesFirst(wanted, sim.cluster)
     return takeTurn<ClusterAnswer>({
-      areNodesFirst: areNodesFirst(wanted, sim.cluster),
+      areNodesFirst: isNodesFirst,
       bring: async () => {
-        if (sim.cluster.spec.version !== wanted.version) {
+        const { version, addons = [] } = sim.cluster.spec
+        if (version !== wanted.version || addons[0]?.version !== wanted.addons?.[0]?.version) {
           this.#checkTurn(release, name)
           const { metadata, spec } = sim.cluster
           const annotations = { [ANNOTATIONS.commit]: release.spec.commit }
@@ -212,6 +257,7 @@ class World {
         return trouble === undefined ? 'Current' : answerOf([trouble], true)
       },
       deliver: async () => {
+        if (!isNodesFirst && sim.applied.kubelet !== declared.kubelet) this.#checkOrder(release, name)
         sim.applied = declared
         const isBehind = sim.kubelets.some((k) => k !== declared.kubelet)
         const rolling: Failure = { object: 'set', state: 'InProgress', reason: 'Rolling', message: 'rolling out' }
@@ -221,9 +267,23 @@ class World {
     })
   }
 
+  /** What a Release brings to nodes follows its control plane and its addons. */
+  #checkOrder(release: Release, name: string): void {
+    const { cluster } = this.clusters.get(name) as SimCluster
+    if (!isNewToStage(this.chain, release, cluster)) return
+    const where = `seed ${this.#seed}: nodes of ${name} were begun before`
+    const wanted = this.#wantedOf(release)
+    expect(versionOf(runningOf(cluster)), `${where} the control plane`).toBe(wanted.version)
+    const addons = (cluster.status?.addons ?? []).map((a) => [a.version, a.healthy])
+    expect(addons, `${where} the addons`).toEqual((wanted.addons ?? []).map((a) => [a.version, 'True']))
+  }
+
   #checkTurn(release: Release, name: string): void {
     const where = `seed ${this.#seed}: ${name} was changed`
     expect(hasTurn(release, name, release.spec.digests[name]), `${where} before its turn`).toBe(true)
+    const isRisky = this.#riskOf(release, name) !== undefined && name !== 'test'
+    if (isRisky && !isLeftUnderway(this.chain, release, name))
+      expect(this.approved.has(release.metadata.name ?? ''), `${where} without an approval`).toBe(true)
     const at = pipeline.stages.findIndex(({ clusters }) => clusters.names?.includes(name) === true)
     const earlier = pipeline.stages.slice(0, at).map((s) => release.status?.stages?.find((o) => o.name === s.name))
     // What brings back the content that was there spreads nothing.
@@ -243,18 +303,21 @@ const answerOf = (failing: readonly Failure[], isOfPlane: boolean): ClusterAnswe
 const runningOf = ({ status }: Cluster): number => minorOf(status?.versions?.[0]?.version ?? '') ?? 0
 
 /** Another content that an author may write: kubelets at most as new as the control plane. */
-function another({ plane, kubelet, note }: Declared, random: Random): Declared {
-  switch (random.below(5)) {
+function another(from: Declared, random: Random): Declared {
+  const { plane, addon, kubelet, note } = from
+  switch (random.below(6)) {
     case 0:
-      return { plane: 36, kubelet: random.below(2) === 0 ? 36 : kubelet, note }
+      return { ...from, plane: 36, addon: random.below(3), kubelet: random.below(2) === 0 ? 36 : kubelet }
     case 1:
-      return { plane: 35, kubelet: Math.min(kubelet, 34 + random.below(2)), note }
+      return { ...from, plane: 35, kubelet: Math.min(kubelet, 34 + random.below(2)) }
     case 2:
-      return { plane: 37, kubelet, note }
+      return { ...from, plane: 37 }
     case 3:
-      return { plane, kubelet: Math.min(plane, 34 + random.below(3), 36), note }
+      return { ...from, kubelet: Math.min(plane, 34 + random.below(3), 36) }
+    case 4:
+      return { ...from, addon: addon + 1 }
     default:
-      return { plane, kubelet, note: note + 1 }
+      return { ...from, note: note + 1 }
   }
 }
 
@@ -274,6 +337,7 @@ test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
     expect(world.newest.status?.phase, `seed ${seed}: the revert was stopped`).toBe('Succeeded')
     for (const { cluster, kubelets } of world.clusters.values()) {
       expect([cluster.spec.version, runningOf(cluster)], `seed ${seed}`).toEqual([versionOf(START.plane), START.plane])
+      expect(cluster.status?.addons?.[0]?.version, `seed ${seed}`).toBe(addonsOf(START.addon)[0]?.version)
       expect(kubelets, `seed ${seed}`).toEqual([START.kubelet, START.kubelet])
     }
   },
