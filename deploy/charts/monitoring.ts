@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify, parse } from 'yaml'
 import { SCRAPE_PORT } from '#api/agent-config/metrics-config.ts'
-import { LABELS, METRICS_READER, METRICS_SERVER_NAME, metricsSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { METRICS_READER, METRICS_SERVER_NAME, metricsSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { operatorScrapeConfig, SCRAPER_TOKEN } from '#measure/operator-scrape-config.ts'
 import { BOARDS } from '../dashboards/boards.ts'
 import { type Board, dashboardJson } from '../dashboards/dashboard.ts'
 import { PART_OF, selectorOf } from './labels.ts'
@@ -16,9 +17,7 @@ const DASHBOARDS_FOLDER = 'deploy/monitoring/dashboards'
 export const ALERTS_FILE = 'deploy/alerts/kubenode.rules.yaml'
 
 const SCRAPER = 'kubenode-scraper'
-const TOKEN = 'kubenode-scraper-token'
 const OPERATOR = 'monitoring.coreos.com/v1'
-const OPERATOR_ALPHA = 'monitoring.coreos.com/v1alpha1'
 const RBAC = 'rbac.authorization.k8s.io'
 
 const named = (name: string) => ({ name, namespace: SYSTEM_NAMESPACE, labels: PART_OF })
@@ -29,7 +28,7 @@ const scraper: readonly KubeObject[] = [
   {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { ...named(TOKEN), annotations: { 'kubernetes.io/service-account.name': SCRAPER } },
+    metadata: { ...named(SCRAPER_TOKEN), annotations: { 'kubernetes.io/service-account.name': SCRAPER } },
     type: 'kubernetes.io/service-account-token',
   },
   {
@@ -58,7 +57,7 @@ const podMonitor = (program: Metered): KubeObject => ({
         interval: '30s',
         // Our label `cluster` is the one that the alerts sum by.
         honorLabels: true,
-        authorization: { type: 'Bearer', credentials: { name: TOKEN, key: 'token' } },
+        authorization: { type: 'Bearer', credentials: { name: SCRAPER_TOKEN, key: 'token' } },
         tlsConfig: {
           ca: { secret: { name: metricsSecretName(program), key: 'ca.crt' } },
           serverName: METRICS_SERVER_NAME,
@@ -72,48 +71,11 @@ const podMonitor = (program: Metered): KubeObject => ({
   },
 })
 
-/** Prometheus' name of a label of a Node. */
-const ofNode = (label: string): string => `__meta_kubernetes_node_label_${label.replaceAll(/[^a-zA-Z0-9]/g, '_')}`
-
-/** Nodes are no pods: Prometheus finds them itself. Agents are closed until the fleet declares `metrics.scrape`, and until then each is a target that is down. */
-const agents: KubeObject = {
-  apiVersion: OPERATOR_ALPHA,
-  kind: 'ScrapeConfig',
-  metadata: named('kubenode-agent'),
-  spec: {
-    jobName: 'kubenode-agent',
-    scheme: 'HTTPS',
-    scrapeInterval: '30s',
-    authorization: { type: 'Bearer', credentials: { name: TOKEN, key: 'token' } },
-    // Agents sign their own certificates, as kubelets do by default.
-    tlsConfig: { insecureSkipVerify: true },
-    kubernetesSDConfigs: [{ role: 'Node' }],
-    relabelings: [
-      {
-        action: 'keep',
-        sourceLabels: ['__meta_kubernetes_node_annotationpresent_kubenode_io_owned_by_machine'],
-        regex: 'true',
-      },
-      {
-        action: 'replace',
-        sourceLabels: ['__meta_kubernetes_node_address_InternalIP'],
-        regex: '(.+)',
-        targetLabel: '__address__',
-        replacement: `$1:${SCRAPE_PORT}`,
-      },
-      { action: 'replace', sourceLabels: ['__meta_kubernetes_node_name'], targetLabel: 'node' },
-      { action: 'replace', sourceLabels: [ofNode(LABELS.pool)], targetLabel: 'pool' },
-      { action: 'replace', sourceLabels: [ofNode(LABELS.zone)], targetLabel: 'zone' },
-      { action: 'replace', sourceLabels: [ofNode(LABELS.class)], targetLabel: 'class' },
-    ],
-  },
-}
-
 /** `alerts` is the text of ALERTS_FILE. */
 export const monitoringObjects = (alerts: string): readonly KubeObject[] => [
   ...scraper,
   ...METERED.map(podMonitor),
-  agents,
+  operatorScrapeConfig(SCRAPE_PORT),
   { apiVersion: OPERATOR, kind: 'PrometheusRule', metadata: named('kubenode'), spec: parse(alerts) as object },
 ]
 

@@ -7,12 +7,13 @@ import type { KubeObject } from '#api/schema/object.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
-import { scrapeConfigText, targetsText } from './scrape-config.ts'
+import { operatorScrapeConfigText } from './operator-scrape-config.ts'
+import { type ScrapeConfigAsked, scrapeConfigText, targetsText } from './scrape-config.ts'
 import { type NodeAddresses, scrapeTargets } from './scrape-targets.ts'
 
 export interface ScrapeConfigOptions {
   readonly cluster: string
-  readonly form: 'config' | 'targets'
+  readonly form: 'config' | 'targets' | 'operator'
   /** Undefined: as declared in the cluster. */
   readonly port: number | undefined
   readonly nodeExporterPort: number | undefined
@@ -47,13 +48,18 @@ export async function readScrapeConfig(
   const more = left.length - named.length
   return {
     isOpen: declared !== undefined,
-    text: form === 'targets' ? targetsText(asked) : scrapeConfigText(asked),
+    text: formOf(form, asked),
     notes: [
       ...(port === undefined && declared === undefined ? [CLOSED] : []),
       ...named,
       ...(more > 0 ? [`${more} more machines are left out`] : []),
     ],
   }
+}
+
+function formOf(form: ScrapeConfigOptions['form'], asked: ScrapeConfigAsked): string {
+  if (form === 'operator') return operatorScrapeConfigText(asked.agentPort)
+  return form === 'targets' ? targetsText(asked) : scrapeConfigText(asked)
 }
 
 /** Hosts may open their port in a file of their own, which only the host reads. */

@@ -2,6 +2,7 @@ import { parse } from 'yaml'
 import { expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { scrapeConfigText, targetsText } from './scrape-config.ts'
+import { operatorScrapeConfig } from './operator-scrape-config.ts'
 import { scrapeTargets } from './scrape-targets.ts'
 
 const machine = (name: string, spec: object, node?: string): Machine =>
@@ -79,4 +80,8 @@ test('the file of targets is what file_sd_configs reads', () => {
       labels,
     })),
   )
+})
+
+test('the operator scrapes the port that the cluster declares', () => {
+  expect(JSON.stringify(operatorScrapeConfig(31_000))).toContain('"replacement":"$1:31000"')
 })

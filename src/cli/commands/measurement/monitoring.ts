@@ -8,7 +8,7 @@ import { type ServerOptions, connect, withServer } from '../../fleet/connect.ts'
 
 interface ScrapeOptions extends ServerOptions {
   readonly cluster?: string
-  readonly output?: 'targets'
+  readonly output?: 'targets' | 'operator'
   readonly port?: string
   readonly nodeExporter?: string
   readonly tokenFile: string
@@ -20,13 +20,13 @@ export function register(program: Command, io: Io): void {
   const monitoring = program.command('monitoring').description('how Prometheus reads a cluster')
   withServer(monitoring.command('scrape-config'))
     .description(
-      'print the scrape configuration of all agents of a cluster, rendered from its Machines; -o targets is a file for file_sd_configs',
+      'print the scrape configuration of all agents of a cluster, rendered from its Machines; -o targets is a file for file_sd_configs, -o operator a ScrapeConfig for the Prometheus operator',
     )
     .option('--cluster <name>', 'label cluster of all series; what sync recorded in the cluster when left out')
     .addOption(countOption('--port <n>', 'port of the agents; what the cluster declares in agent.json when left out'))
     .addOption(countOption('--node-exporter <port>', 'also scrape node_exporter on each node, at this port'))
     .option('--token-file <file>', 'file with the token, as Prometheus sees it', TOKEN_FILE)
-    .addOption(outputOption(['targets']))
+    .addOption(outputOption(['targets', 'operator']))
     .action((options: ScrapeOptions) => printScrapeConfig(options, io))
 }
 
