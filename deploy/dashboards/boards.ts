@@ -59,7 +59,7 @@ const fleet: Board = {
       ],
     },
     {
-      title: 'Utilisation',
+      title: 'Utilization',
       panels: [
         shares('CPU requested', 'Of what is allocatable; a pool near 1 schedules nothing more.', [
           `kubenode:pool_requested:ratio{${C},resource="cpu"}`,

@@ -23,6 +23,7 @@ interface Place {
 
 export const PLACES: readonly Place[] = [
   { view: 'home', title: 'Home', family: 'home' },
+  { view: 'health', title: 'Fleet health', family: 'machines' },
   { view: 'pipeline', title: 'Pipeline', family: 'pipeline' },
   { view: 'machines', title: 'Machines', family: 'machines' },
   { view: 'rollouts', title: 'Rollouts', family: 'sets' },
@@ -31,6 +32,8 @@ export const PLACES: readonly Place[] = [
   { view: 'clusters', title: 'Clusters', family: 'clusters' },
   { view: 'maintenance', title: 'Maintenance', family: 'maintenance' },
   { view: 'commits', title: 'Commits', family: 'commits' },
+  { view: 'utilization', title: 'Utilization', family: 'machines' },
+  { view: 'reliability', title: 'Reliability', family: 'machines' },
   { view: 'past', title: 'The past', family: 'machines' },
 ]
 

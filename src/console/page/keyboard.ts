@@ -15,6 +15,9 @@ export const CHORDS: Readonly<Record<string, View>> = {
   d: 'commits',
   t: 'past',
   w: 'why',
+  e: 'health',
+  u: 'utilization',
+  y: 'reliability',
 }
 
 export type Action =

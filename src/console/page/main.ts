@@ -29,6 +29,7 @@ import { Past } from './views/past.ts'
 import { Pipeline } from './views/pipeline.ts'
 import { Plan } from './views/plan.ts'
 import { Prepare } from './views/prepare.ts'
+import { Health, Reliability, Utilization } from './views/reports.ts'
 import { Repairs } from './views/repairs.ts'
 import { Rollouts } from './views/rollouts.ts'
 import { Search } from './views/search.ts'
@@ -37,6 +38,9 @@ import { Why } from './views/why.ts'
 
 const VIEWS: Readonly<Record<View, () => VNode>> = {
   home: Home,
+  health: Health,
+  utilization: Utilization,
+  reliability: Reliability,
   pipeline: Pipeline,
   machines: MachinesView,
   rollouts: Rollouts,

@@ -3,6 +3,9 @@
 /** What follows a view's name in its address. */
 const SEGMENTS = {
   home: [],
+  health: ['cluster'],
+  utilization: ['cluster'],
+  reliability: ['cluster'],
   pipeline: [],
   machines: ['cluster'],
   rollouts: ['cluster', 'name'],

@@ -10,6 +10,7 @@ import { ClusterCache } from './cluster-cache.ts'
 import { Fleet } from './fleet.ts'
 import type { FleetRepository } from './fleet-repository.ts'
 import type { Page } from './page-files.ts'
+import { OwnCounts } from './own-counts.ts'
 import type { Tls } from './listener.ts'
 import { ConsoleServer, type ConsoleServerOptions } from './server.ts'
 import { Sessions, type SignedIn } from './sessions.ts'
@@ -95,6 +96,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     isReading = true
     follow()
   }
+  const counts = new OwnCounts(clock, () => fleet.clusters)
   const sessions = new Sessions(clock)
   const { tls, ...doors } = signIn ?? { tls: undefined }
   const ownHost = tls === undefined ? newOwnHost() : undefined
@@ -102,6 +104,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     ...serving,
     names: [...options.names, ...(ownHost === undefined ? [] : [ownHost])],
     fleet,
+    counts,
     sessions,
     clock,
     log,
@@ -116,6 +119,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     },
   })
   await server.start()
+  counts.start()
   follow()
   const who = signIn === undefined ? await ownIdentity(() => clients) : undefined
   return {
@@ -131,6 +135,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     },
     read,
     stop: async () => {
+      counts.stop()
       fleet.stop()
       await server.stop()
       await Promise.all([...stopped, ...fleet.clusters.map((c) => c.stop())])

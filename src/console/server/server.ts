@@ -23,6 +23,8 @@ import { planAnswer } from './plan-answer.ts'
 import { preparedAnswer, pushAnswer } from './prepare-answer.ts'
 import type { OtherCluster } from '#explain/with-hub.ts'
 import { changesBetween, searched, whyAnswer } from './questions.ts'
+import type { OwnCounts } from './own-counts.ts'
+import { KeptReports, reportAnswer } from './report-answer.ts'
 import {
   acceptsGzip,
   type Body,
@@ -51,6 +53,7 @@ const MOST_TOPICS_OF_STREAM = 32
 
 export interface ConsoleServerOptions {
   readonly fleet: Fleet
+  readonly counts: OwnCounts
   readonly clock: Clock
   readonly log: Logger
   readonly version: string
@@ -90,6 +93,7 @@ export class ConsoleServer {
   readonly #answers: OpenAnswers
   readonly #bodies: SharedBodies
   readonly #shares = new TimeShares(systemClock)
+  readonly #reports = new KeptReports()
 
   constructor(options: ConsoleServerOptions) {
     this.#options = options
@@ -215,6 +219,7 @@ export class ConsoleServer {
         this.#shares.run(who, () => this.#past(person)),
       )
     if (path === '/api/plan') return this.#plan(person)
+    if (path === '/api/report') return this.#report(person)
     if (path === '/api/search') {
       const query = url.searchParams.get('q') ?? ''
       return this.#computed(person, () => searched(query, this.#options.fleet.clusters, access.readable))
@@ -296,6 +301,20 @@ export class ConsoleServer {
       hubs: this.#hubsBeside(person, cluster),
     })
     return this.#send(person, answer)
+  }
+
+  async #report(person: AskingPerson): Promise<void> {
+    const { url, access, who } = person
+    const { clock, counts } = this.#options
+    const given = (key: string): string => url.searchParams.get(key) ?? ''
+    const asked = { cluster: given('cluster'), kind: given('kind'), since: given('since') }
+    const client = this.#clientOf(person, asked.cluster)
+    const key = JSON.stringify([who.identity, access.digest, asked])
+    const answer = await this.#reports.of(key, clock.monotonic(), () =>
+      reportAnswer({ ...asked, client, now: clock.now(), hubs: this.#hubsBeside(person, asked.cluster) }),
+    )
+    const seen = mayReadTopic(access.readable, asked.cluster, 'machines') ? counts.of(asked.cluster) : undefined
+    return this.#send(person, { ...answer, ...defined({ seen }) })
   }
 
   #hubsBeside({ access, who }: AskingPerson, cluster: string): readonly OtherCluster[] {

@@ -46,6 +46,7 @@ function coverageSection(facts: ReportFacts, components: readonly string[]): Sec
   })
   return {
     title: 'Coverage',
+    kind: 'MachineComponentSet',
     about: 'Which machines have a version of each component, and which have none.',
     columns,
     rows: limited(
@@ -75,6 +76,7 @@ function outsideSection(facts: ReportFacts): Section {
   const [outside, foreign] = [outsideSets(facts).map(nameOf), unmanaged(facts)]
   return {
     title: 'Outside of every set',
+    kind: 'Machine',
     about: 'No commit decides what runs there.',
     columns: ['what', 'number', 'names'],
     rows: [
@@ -104,6 +106,7 @@ function consistencySection({ machines }: ReportFacts, components: readonly stri
   })
   return {
     title: 'Consistency',
+    kind: 'MachineComponentSet',
     about:
       'Versions side by side. One content for each version is what a commit declares; more means that configurations or files differ.',
     columns,

@@ -69,11 +69,12 @@ export function faultSections(facts: ReportFacts): readonly Section[] {
         ]
       })
     const columns = [name, 'faults', 'nodes', 'faults a node']
-    return { title: `Faults by ${name}`, about, columns, rows: limited(rows, columns.length) }
+    return { title: `Faults by ${name}`, kind: 'Node', about, columns, rows: limited(rows, columns.length) }
   }
   return [
     {
       title: 'Faults by kind',
+      kind: 'Node',
       about,
       columns: ['kind', 'faults', 'lasting', 'nodes'],
       rows: limited(

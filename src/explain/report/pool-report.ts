@@ -36,6 +36,7 @@ function levelsSection(facts: ReportFacts, only: string | undefined): Section {
   })
   return {
     title: 'Service level by pool',
+    kind: 'Machine',
     about:
       'Good node time: good / (good + fault + silent), by whole days. Planned work is shown beside it. The budget is what 99.9 % leaves in 30 days.',
     columns,
@@ -76,7 +77,7 @@ interface Use {
 }
 
 /** Sums by these labels; what is not known of one is not known of the sum. */
-export function utilisation(facts: ReportFacts, keyOf: (sum: ResourceSum) => readonly string[]): readonly Use[] {
+export function utilization(facts: ReportFacts, keyOf: (sum: ResourceSum) => readonly string[]): readonly Use[] {
   const places = placesOfNodes(facts.machines, facts.nodes)
   const total = (sums: readonly ResourceSum[] | undefined): ReadonlyMap<string, number> | undefined => {
     if (sums === undefined) return undefined
@@ -106,15 +107,16 @@ export function utilisation(facts: ReportFacts, keyOf: (sum: ResourceSum) => rea
   })
 }
 
-export function utilisationSection(facts: ReportFacts, only: string | undefined, isWhole = false): Section {
+export function utilizationSection(facts: ReportFacts, only: string | undefined, isWhole = false): Section {
   const keyOf = (s: ResourceSum): readonly string[] => (isWhole ? [] : [s.pool, s.class])
-  const uses = utilisation(facts, keyOf)
+  const uses = utilization(facts, keyOf)
     .filter(({ key }) => only === undefined || key[0] === only)
     .toSorted((a, b) => [...a.key, a.resource].join(' ').localeCompare([...b.key, b.resource].join(' ')))
   const heads = isWhole ? [] : ['pool', 'class']
   const columns = [...heads, 'resource', 'allocatable', 'requested', 'of it', 'used', 'of it']
   return {
-    title: isWhole ? 'Utilisation' : 'Utilisation by pool and class',
+    kind: 'Machine',
+    title: isWhole ? 'Utilization' : 'Utilization by pool and class',
     about: 'What nodes have for pods, what pods request, and what nodes use.',
     columns,
     rows: limited(
@@ -144,7 +146,7 @@ export function utilisationSection(facts: ReportFacts, only: string | undefined,
 
 export const poolSections = (facts: ReportFacts, only: string | undefined): readonly Section[] => [
   levelsSection(facts, only),
-  utilisationSection(facts, only),
+  utilizationSection(facts, only),
 ]
 
 export function levelHeadline(facts: ReportFacts): { readonly text: string; readonly value: number | null } {

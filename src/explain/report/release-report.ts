@@ -2,7 +2,19 @@
 import type { Release } from '#api/kinds/release.ts'
 import { hasEnded, isFailed, leadSeconds, restoreSeconds } from '#measure/releases.ts'
 import type { ReportFacts } from './facts.ts'
-import { count, duration, limited, mean, percent, percentText, type Section, share, UNKNOWN, word } from './report.ts'
+import {
+  count,
+  duration,
+  limited,
+  mean,
+  named,
+  percent,
+  percentText,
+  type Section,
+  share,
+  UNKNOWN,
+  word,
+} from './report.ts'
 
 const DAY_MS = 86_400_000
 const SHORT = 8
@@ -45,6 +57,7 @@ export function deliverySection(facts: ReportFacts): Section {
   const d = deliveryOf(facts)
   return {
     title: 'Delivery',
+    kind: 'Release',
     about: 'The four figures of delivery: how often, how fast, how safely, and how soon a failure is mended.',
     columns: ['figure', 'value', 'what it is'],
     rows: [
@@ -70,13 +83,14 @@ export function releaseSections(facts: ReportFacts): readonly Section[] {
     deliverySection(facts),
     {
       title: 'Releases',
+      kind: 'Release',
       about: 'The newest first.',
       columns,
       rows: limited(
         own.map((r) => {
           const lead = leadSeconds(r)
           return [
-            word(r.metadata.name ?? ''),
+            named('Release', r.metadata.name ?? '', r.metadata.namespace),
             word(r.spec.track ?? ''),
             word((r.spec.commit ?? '').slice(0, SHORT)),
             word(r.status?.phase ?? 'New'),

@@ -4,7 +4,19 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { faultSections } from './fault-sections.ts'
 import type { ReportFacts } from './facts.ts'
 import { repairTimes, type RepairTimes } from './repair-times.ts'
-import { type Cell, count, duration, limited, mean, percent, percentText, type Section, share, word } from './report.ts'
+import {
+  type Cell,
+  count,
+  duration,
+  limited,
+  mean,
+  named,
+  percent,
+  percentText,
+  type Section,
+  share,
+  word,
+} from './report.ts'
 
 export interface RepairSums {
   readonly all: number
@@ -44,7 +56,7 @@ function rulesSection(facts: ReportFacts): Section {
     const sums = repairSums(own, facts.jobs)
     const operations = [...new Set(own.map(operationOf))].toSorted().join(', ')
     return [
-      word(rule),
+      named('NodeRemedier', rule),
       count(sums.all),
       count(sums.ended),
       count(sums.succeeded),
@@ -56,6 +68,7 @@ function rulesSection(facts: ReportFacts): Section {
   })
   return {
     title: 'Repairs by rule',
+    kind: 'RemedyOperationJob',
     about:
       'Success: of those that ended and had something to repair. Needless: the fault ended by itself before the first step. Came back: within a day after a repair by the same rule.',
     columns,
@@ -93,6 +106,7 @@ export function timesSection(facts: ReportFacts): Section {
   const means = PARTS.map(([key]) => times.map((t) => t[key]).filter((s) => s !== undefined))
   return {
     title: 'Mean time of a repair',
+    kind: 'RemedyOperationJob',
     about: 'Of repairs that succeeded. A part that no repair tells is unknown.',
     columns: ['part', 'mean', 'repairs', 'what it is'],
     rows: PARTS.map(([, name, what], i): readonly Cell[] => [

@@ -1,10 +1,13 @@
 // The form of every report: tables of cells, each a number or a text, and what cannot be known with the reason. Faces draw it; nothing here knows a face. Pure.
+import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
 
 /** For people and for programs. A value of null: not known, and never 0 for it. */
 export interface Cell {
   readonly text: string
   readonly value: number | string | null
+  /** What the cell names. */
+  readonly object?: { readonly kind: string; readonly name: string; readonly namespace?: string }
 }
 
 export interface Bar {
@@ -27,6 +30,8 @@ export interface Section {
   readonly title: string
   /** What the figures mean. */
   readonly about: string
+  /** Kind of the objects behind the figures. */
+  readonly kind?: string
   readonly columns: readonly string[]
   readonly rows: readonly (readonly Cell[])[]
   readonly chart?: Chart
@@ -47,6 +52,13 @@ export interface Report {
 export const UNKNOWN: Cell = { text: 'unknown', value: null }
 
 export const word = (text: string): Cell => ({ text, value: text })
+
+/** The name of an object. */
+export const named = (kind: string, name: string, namespace?: string): Cell => ({
+  text: name,
+  value: name,
+  object: { kind, name, ...defined({ namespace }) },
+})
 
 export const count = (n: number | undefined): Cell =>
   n === undefined ? UNKNOWN : { text: n.toLocaleString('en'), value: n }

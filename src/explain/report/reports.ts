@@ -5,7 +5,7 @@ import { serviceLevel } from '#measure/service-level.ts'
 import { componentHeadline, componentSections, outsideSets, unmanaged } from './component-report.ts'
 import { faultSections } from './fault-sections.ts'
 import type { ReportFacts } from './facts.ts'
-import { daysChart, levelHeadline, poolSections, secondsOf, utilisationSection } from './pool-report.ts'
+import { daysChart, levelHeadline, poolSections, secondsOf, utilizationSection } from './pool-report.ts'
 import { deliverySection, releaseHeadline, releaseSections } from './release-report.ts'
 import { jobsOf, repairsHeadline, repairsSections, repairSums, successShare, timesSection } from './repairs-report.ts'
 import { type Cell, count, duration, percent, type Report, type Section, word } from './report.ts'
@@ -44,6 +44,7 @@ function goodSection(facts: ReportFacts): Section {
   ]
   return {
     title: 'Is the fleet good?',
+    kind: 'Machine',
     about: 'A second of a node is good while it is Ready, its components are healthy and no fault condition is true.',
     columns: ['figure', 'value', 'what it is'],
     rows,
@@ -55,6 +56,7 @@ function repairsInShort(facts: ReportFacts): Section {
   const sums = repairSums(jobsOf(facts), facts.jobs)
   return {
     title: 'Repairs',
+    kind: 'RemedyOperationJob',
     about: 'report repairs has them by rule.',
     columns: ['figure', 'value', 'what it is'],
     rows: [
@@ -74,7 +76,7 @@ function fleetSections(facts: ReportFacts): readonly Section[] {
   const [kinds] = faultSections(facts)
   return [
     goodSection(facts),
-    utilisationSection(facts, undefined, true),
+    utilizationSection(facts, undefined, true),
     ...(kinds === undefined ? [] : [{ ...kinds, rows: kinds.rows.slice(0, 10) }]),
     repairsInShort(facts),
     timesSection(facts),

@@ -21,6 +21,7 @@ import { nodeHttp } from '#lib/node-http.ts'
 import type { PlanAnswer } from '#console/plan.ts'
 import type { PushedCommit, PushRequest } from '#console/prepared.ts'
 import { NOW, session, snapshots, why } from './fixtures.ts'
+import { reportFixture } from './report-fixture.ts'
 import { plan, prepared } from './plan-fixtures.ts'
 
 const PAGE = readPage()
@@ -125,6 +126,7 @@ export class FixtureServer {
     if (path === '/api/session') return json(response, this.session)
     if (path === '/api/sign-in') return json(response, this.ways)
     if (path === '/api/why') return json(response, this.why)
+    if (path === '/api/report') return json(response, reportFixture(url.searchParams.get('kind') ?? ''))
     if (path === '/api/plan') return json(response, this.plan)
     if (path === '/api/search') return json(response, this.hits)
     const past = this.topics.get(url.searchParams.get('topic') ?? '')

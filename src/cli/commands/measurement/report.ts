@@ -22,10 +22,10 @@ export function register(program: Command, io: Io): void {
     options: ReportOptions,
     only?: string,
   ) => (await import('./show-report.ts')).showReport({ kind, only }, options, io)
-  form('fleet', 'the week on one page: service level, utilisation, faults, repairs, delivery').action(
+  form('fleet', 'the week on one page: service level, utilization, faults, repairs, delivery').action(
     (options: ReportOptions) => show('fleet', options),
   )
-  form('pool', 'service level, budget and utilisation of each pool')
+  form('pool', 'service level, budget and utilization of each pool')
     .argument('[name]', 'one pool; all when left out')
     .action((name: string | undefined, options: ReportOptions) => show('pool', options, name))
   form('component', 'which machines lack a component, which are in no set, and how equal the others are')

@@ -47,11 +47,21 @@ const strange = (name: string): ClusterRow => ({
   attention: NOT_KNOWN,
 })
 
-function rowOf(cluster: ClusterState, attention: ClusterAttention): ClusterRow {
+/** How many machines there are, serve, are silent, and are in repair. */
+export function machineCounts(cluster: ClusterState): ClusterRow['machines'] {
   const machines = cluster.list('machines')
   const repairing = new Set(
     cluster.list('jobs').flatMap((j) => (j.status?.phase === 'Done' || j.spec.dryRun ? [] : [j.spec.node.name])),
   )
+  return {
+    total: machines.length,
+    ready: machines.filter((m) => m.state.isReady).length,
+    silent: machines.filter((m) => m.state.silent === 'Yes').length,
+    repairing: repairing.size,
+  }
+}
+
+function rowOf(cluster: ClusterState, attention: ClusterAttention): ClusterRow {
   return {
     id: cluster.name,
     name: cluster.name,
@@ -60,12 +70,7 @@ function rowOf(cluster: ClusterState, attention: ClusterAttention): ClusterRow {
     isHub: isHub(cluster),
     ...given('version', cluster.version),
     ...NOTHING,
-    machines: {
-      total: machines.length,
-      ready: machines.filter((m) => m.state.isReady).length,
-      silent: machines.filter((m) => m.state.silent === 'Yes').length,
-      repairing: repairing.size,
-    },
+    machines: machineCounts(cluster),
     attention,
   }
 }

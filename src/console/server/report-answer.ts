@@ -1,0 +1,62 @@
+// Answers what a cluster was like over some days, with the rights of the user who asks: the report of `kubenode report`, kept for a moment, since it reads all pods.
+import { readFacts } from '#explain/report/read-facts.ts'
+import { reportOf } from '#explain/report/reports.ts'
+import type { OtherCluster } from '#explain/with-hub.ts'
+import { durationMs } from '#lib/duration.ts'
+import { shellWord } from '#lib/shell-word.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { ReportAnswer, ReportKindShown } from '../report.ts'
+import { Refused } from './request.ts'
+
+export interface ReportRequest {
+  readonly client: KubeClient
+  readonly cluster: string
+  readonly kind: string
+  readonly since: string
+  readonly now: number
+  readonly hubs: readonly OtherCluster[]
+}
+
+const REPORT_KINDS: readonly ReportKindShown[] = ['fleet', 'pool', 'repairs', 'release']
+/** As long as the service levels are kept. */
+const LONGEST_MS = 31 * 86_400_000
+
+export async function reportAnswer({ client, cluster, kind, since, now, hubs }: ReportRequest): Promise<ReportAnswer> {
+  const known = REPORT_KINDS.find((k) => k === kind)
+  const ms = durationMs(since)
+  if (known === undefined || ms === undefined || ms <= 0 || ms > LONGEST_MS)
+    throw new Refused(400, 'BadReport', `a report is one of ${REPORT_KINDS.join(', ')}, over at most 31d`)
+  const facts = await readFacts({
+    client,
+    cluster,
+    from: now - ms,
+    to: now,
+    reader: undefined,
+    beside: () => Promise.resolve(hubs),
+  })
+  return {
+    report: reportOf(known, facts),
+    command: `kubenode report ${known} --since ${since} --context ${shellWord(cluster)}`,
+  }
+}
+
+const KEPT_MS = 30_000
+const MOST_KEPT = 50
+
+/** Answers by user and question. A user who reloads, or opens two windows, asks the API server once. */
+export class KeptReports {
+  readonly #kept = new Map<string, { readonly at: number; readonly answer: Promise<ReportAnswer> }>()
+
+  of(key: string, nowMs: number, make: () => Promise<ReportAnswer>): Promise<ReportAnswer> {
+    for (const [old, { at }] of this.#kept) if (nowMs - at >= KEPT_MS) this.#kept.delete(old)
+    const known = this.#kept.get(key)
+    if (known !== undefined) return known.answer
+    const answer = make()
+    // A failure is not kept: the next request tries again.
+    answer.catch(() => this.#kept.delete(key))
+    this.#kept.set(key, { at: nowMs, answer })
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest)
+    return answer
+  }
+}
