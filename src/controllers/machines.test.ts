@@ -79,7 +79,7 @@ describe('the machine controller', () => {
     expect(w.fake.revision - settled).toBe(13)
   })
 
-  test('orders a switch only for a slice that is granted and staged, and clears it when the agent is done', async () => {
+  test('orders a switch only for a slice that is granted and staged, and writes nothing when the agent is done', async () => {
     const w = await machineWorld()
     const name = await readyMachine(w)
     const uid = w.machine(name)?.metadata.uid ?? ''
@@ -125,9 +125,12 @@ describe('the machine controller', () => {
     // Short progress is not written to the status. This takes longer.
     await w.clock.advance(UNDER_WAY_MS)
     expect(w.machine(name)?.status?.phase).toBe('Updating')
+    const { generation } = w.machine(name)?.metadata ?? {}
     report(w, name, 'Healthy')
     await w.clock.advance(1_000)
-    expect(order()).toEqual(ordered)
+    // The order goes with the next write: the report says that it is over.
+    expect(w.machine(name)?.metadata.generation).toBe(generation)
+    expect(order()).toEqual({ ...ordered, switch: { attempt: 2, permit: 'p' } })
     expect(w.machine(name)?.status?.phase).toBe('Ready')
   })
 

@@ -1,6 +1,7 @@
 // Decides whether the target of an orphaned slot is idle: it is healthy, has no disruptive order, and its agent has renewed its Lease since. Only
 // then is the slot freed: a disconnected agent may still be in the middle of the operation.
 import type { Machine } from '#api/kinds/machine.ts'
+import { openSwitches } from '#api/protocol/component-order.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -83,8 +84,8 @@ function isAtRest(unit: Unit, grant: Grant): boolean {
   return unit.source.kind !== machine.kind || hasNoOrder(unit.source as Machine, grant)
 }
 
-function hasNoOrder({ spec: { components = [], jobs = [] } }: Machine, { permit }: Grant): boolean {
-  return jobs.length === 0 && !components.some((c) => c.switch?.permit === permit)
+function hasNoOrder(machine: Machine, { permit }: Grant): boolean {
+  return (machine.spec.jobs ?? []).length === 0 && !openSwitches(machine).some((c) => c.switch?.permit === permit)
 }
 
 /** A target without an agent sends no heartbeats. */

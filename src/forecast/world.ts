@@ -10,6 +10,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { activeMachines } from '#api/protocol/part.ts'
+import { hasOpenSwitch } from '#api/protocol/component-order.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -326,7 +327,9 @@ export class World {
     })
     const before = new Map(current.map((c) => [c.name, c.config]))
     const next = this.#agentTurn(name, { ...machine, spec: { ...machine.spec, components } }, { permits, before })
-    const isBusy = components.some((c) => c.switch !== undefined) || next.some((r) => isSwitching(r.state))
+    const isBusy =
+      hasOpenSwitch({ spec: { ...machine.spec, components }, status: { components: next } }) ||
+      next.some((r) => isSwitching(r.state))
     const { phase } = machine.status ?? {}
     const isWorking = phase === 'Ready' || phase === 'Updating'
     return {

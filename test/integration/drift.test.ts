@@ -11,6 +11,7 @@ import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { hasOpenSwitch } from '#api/protocol/component-order.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { programUser } from '#api/names.ts'
@@ -215,4 +216,4 @@ const isWell = (m: Machine): boolean =>
   reportOf(m)?.state === 'Healthy' &&
   reportOf(m)?.drifted === undefined &&
   reportOf(m)?.attempt === 2 &&
-  m.spec.components?.[0]?.switch === undefined
+  !hasOpenSwitch(m)

@@ -82,10 +82,19 @@ export class AllComponents {
 
   obey(order: MachineOrder): void {
     if (this.#leaving !== undefined) return
+    const before = this.#order?.components ?? []
     this.#order = order
+    // A switch under a withdrawn order is reported at once.
+    if (before.some((c) => c.switch !== undefined && !this.isOrdered(c.name, c.attempt))) this.#deps.onChange()
     for (const { name } of order.components) if (!this.#workers.has(name)) this.#make(name)
     for (const [name, worker] of this.#workers) worker.setOrder(order.components.find((c) => c.name === name) ?? 'None')
     this.#sweep()
+  }
+
+  /** Its Machine orders this attempt to be switched. */
+  isOrdered(component: unknown, attempt: unknown): boolean {
+    const order = this.#order?.components.find((c) => c.name === component)
+    return order?.switch !== undefined && order.switch.attempt === attempt
   }
 
   async ask(component: string, kind: 'Restart' | 'Reinstall'): Promise<AskResult> {

@@ -24,7 +24,7 @@ import { isSameStatus, nodeStatus } from '../node/node-status.ts'
 import { StatusWriter } from '../node/writer.ts'
 import { readPermit } from '../permits.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
-import { hasReport, isOnlyProgress, machineStatus } from '../status/machine-status.ts'
+import { hasReport, machineStatus, passingMs } from '../status/machine-status.ts'
 import { adoptRequests, recordOf } from './adopt.ts'
 import { type Catalogue, isMissing } from './catalogue.ts'
 import type { HollowFaults } from './faults.ts'
@@ -107,7 +107,8 @@ export class HollowNode {
       name: 'Machine',
       compute: () => this.#machineStatus(),
       isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
-      isPassing: isOnlyProgress,
+      passingMs: (before, now) =>
+        passingMs(before, now, (component, attempt) => this.#components?.isOrdered(component, attempt) === true),
       write: async (object) => {
         const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
         await client.apply(machineType, object, options)

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { PASSING_MS, StatusWriter } from './writer.ts'
+import { StatusWriter } from './writer.ts'
+
+const PASSING_MS = 200
 
 function writerOf(value: () => string) {
   const clock = new VirtualClock()
@@ -14,7 +16,7 @@ function writerOf(value: () => string) {
     name: 'Machine',
     compute: value,
     isSame: (a, b) => a === b,
-    isPassing: (_, now) => now.endsWith('…'),
+    passingMs: (_, now) => (now.endsWith('…') ? PASSING_MS : 0),
     write: async (now) => {
       server.writes++
       server.has = now

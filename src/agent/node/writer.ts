@@ -13,18 +13,13 @@ export interface WriterDeps<T> {
   readonly compute: () => T | undefined
   readonly isSame: (before: T | undefined, now: T) => boolean
   readonly write: (value: T) => Promise<void>
-  /** Only the progress changed: it is written after it has lasted for a while. */
-  readonly isPassing?: (before: T, now: T) => boolean
+  /** Milliseconds for which a change may wait: more than 0 when only the progress changed, which is written after it has lasted. */
+  readonly passingMs?: (before: T, now: T) => number
   /** Writes again after this time even without a change. */
   readonly heartbeatMs?: number
 }
 
 const LATER = 0.1
-/**
- * Starting a version takes less time, and the probing state alone covers it. Not longer: when an order is withdrawn, only the report shows that the
- * agent has started.
- */
-export const PASSING_MS = 200
 const RETRY_FIRST_MS = 500
 const RETRY_MOST_MS = 60_000
 
@@ -125,9 +120,10 @@ export class StatusWriter<T> {
   }
 
   #passingMs(value: T): number {
-    const { clock, isPassing } = this.#deps
-    if (this.#isFlushing || this.#written === undefined || isPassing?.(this.#written, value) !== true) return 0
+    const { clock, passingMs } = this.#deps
+    const mostMs = this.#isFlushing || this.#written === undefined ? 0 : (passingMs?.(this.#written, value) ?? 0)
+    if (mostMs === 0) return 0
     this.#passingSince ??= clock.monotonic()
-    return Math.max(0, this.#passingSince + PASSING_MS - clock.monotonic())
+    return Math.max(0, this.#passingSince + mostMs - clock.monotonic())
   }
 }

@@ -15,7 +15,7 @@ import { addressTowards, ownAddress } from '../node/own-address.ts'
 import { StatusWriter } from '../node/writer.ts'
 import type { NoticeWatch } from '../notices/notice-watch.ts'
 import type { WithSelf } from '../self/self-process.ts'
-import { isOnlyProgress, machineStatus } from '../status/machine-status.ts'
+import { machineStatus, passingMs } from '../status/machine-status.ts'
 import type { PartsContext } from './context.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -39,7 +39,7 @@ export function buildMachineWriter(context: PartsContext, needs: MachineWriterNe
     name: 'Machine',
     compute: () => machineStatusNow(context, needs, target.leaving === undefined ? undefined : 'Leaving'),
     isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
-    isPassing: isOnlyProgress,
+    passingMs: (before, now) => passingMs(before, now, (name, attempt) => needs.components.isOrdered(name, attempt)),
     write: async (object) => {
       await writeMachine(context, object)
       await supervisor.reported()

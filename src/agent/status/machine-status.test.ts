@@ -1,7 +1,9 @@
 // S24: an agent's report about its Machine fits within what API servers accept from an agent.
 import { expect, test } from 'vitest'
 import { type ComponentStatus, MAX_COMPONENTS } from '#api/kinds/machine.ts'
-import { hasReport, isOnlyProgress, lacksReport, machineStatus } from './machine-status.ts'
+import { START_UNREPORTED_MS } from '#api/protocol/switch.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { PASSING_MS, hasReport, lacksReport, machineStatus, passingMs } from './machine-status.ts'
 
 const LIMIT = 64 * 1024
 const look = {
@@ -82,15 +84,21 @@ test('only components that are being switched are progress', () => {
   })
   const of = (components: readonly ComponentStatus[], more: object = {}) =>
     machineStatus({ ...look, ...more, components })
+  const mayWait = (before: KubeObject, now: KubeObject) => passingMs(before, now, () => true) > 0
   const staged = of([at('Staged')])
   const other = at('Healthy', { name: 'scribe' })
-  expect(isOnlyProgress(staged, of([at('Switching')]))).toBe(true)
-  expect(isOnlyProgress(staged, of([at('Probing')]))).toBe(true)
-  expect(isOnlyProgress(of([at('Healthy', { attempt: 1 })]), of([at('Fetching')]))).toBe(false)
+  expect(mayWait(staged, of([at('Switching')]))).toBe(true)
+  expect(mayWait(staged, of([at('Probing')]))).toBe(true)
+  expect(mayWait(of([at('Healthy', { attempt: 1 })]), of([at('Fetching')]))).toBe(false)
   for (const end of ['Staged', 'Healthy', 'Degraded', 'RolledBack', 'Failed'] as const)
-    expect(isOnlyProgress(of([at('Probing')]), of([at(end)]))).toBe(false)
-  expect(isOnlyProgress(of([at('Staged'), other]), of([at('Switching'), { ...other, state: 'Degraded' }]))).toBe(false)
-  expect(isOnlyProgress(staged, of([at('Switching'), other]))).toBe(false)
-  expect(isOnlyProgress(of([]), of([at('Switching')]))).toBe(false)
-  expect(isOnlyProgress(staged, of([at('Switching')], { version: '1.0.1' }))).toBe(false)
+    expect(mayWait(of([at('Probing')]), of([at(end)]))).toBe(false)
+  expect(mayWait(of([at('Staged'), other]), of([at('Switching'), { ...other, state: 'Degraded' }]))).toBe(false)
+  expect(mayWait(staged, of([at('Switching'), other]))).toBe(false)
+  expect(mayWait(of([]), of([at('Switching')]))).toBe(false)
+  expect(mayWait(staged, of([at('Switching')], { version: '1.0.1' }))).toBe(false)
+  const ms = (now: KubeObject, isOrdered: boolean) => passingMs(staged, now, () => isOrdered)
+  expect(ms(of([at('Probing')]), true)).toBe(START_UNREPORTED_MS)
+  // After the order was withdrawn, only the report shows the switch.
+  expect(ms(of([at('Probing')]), false)).toBe(PASSING_MS)
+  expect(ms(of([at('Switching', { rebootingSince: '2026-01-01T00:00:00Z' })]), true)).toBe(PASSING_MS)
 })

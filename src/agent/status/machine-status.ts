@@ -2,6 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { ComponentOrder, ComponentStatus, Machine, MachineNotices } from '#api/kinds/machine.ts'
+import { START_UNREPORTED_MS } from '#api/protocol/switch.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
@@ -135,17 +136,30 @@ export const machineStatus = ({
 /** For these states the order in the Machine's spec informs controllers too. That a version is being fetched is only in the report. */
 const ON_ITS_WAY: ReadonlySet<unknown> = new Set<ComponentStatus['state']>(['Switching', 'Probing'])
 
-/** Only components that are being switched differ. Their outcome is reported in any case. */
-export function isOnlyProgress(before: KubeObject, now: KubeObject): boolean {
+/** Starting a version takes less time, and the probing state alone covers it. */
+export const PASSING_MS = 200
+
+/**
+ * How long a report may wait in which only components that are being switched differ. Their outcome is reported in any case. While the order stands, it
+ * shows the switch as well as the report does. Without it, as after it was withdrawn, only the report shows that the agent has started.
+ */
+export function passingMs(
+  before: KubeObject,
+  now: KubeObject,
+  isOrdered: (name: unknown, attempt: unknown) => boolean,
+): number {
   const [a, b] = [before['status'], now['status']]
-  if (!isObject(a) || !isObject(b)) return false
+  if (!isObject(a) || !isObject(b)) return 0
   const [known, reports] = [reportsIn(a), reportsIn(b)]
   const changed = reports.filter((r) => !known.some((k) => jsonEqual(k, r)))
-  return (
+  const isPassing =
     known.length === reports.length &&
     changed.every((r) => ON_ITS_WAY.has(r['state']) && known.some((k) => k['name'] === r['name'])) &&
     jsonEqual({ ...a, components: [] }, { ...b, components: [] })
-  )
+  if (!isPassing) return 0
+  // A reboot ends the agent that would report it.
+  const mayLast = changed.every((r) => isOrdered(r['name'], r['attempt']) && r['rebootingSince'] === undefined)
+  return mayLast ? START_UNREPORTED_MS : PASSING_MS
 }
 
 const reportsIn = ({ components }: Readonly<Record<string, unknown>>) =>

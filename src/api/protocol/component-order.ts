@@ -2,7 +2,7 @@
 // forms.
 import { defined } from '#lib/defined.ts'
 import type { Slice } from '../kinds/machine-component-set.ts'
-import type { ComponentOrder } from '../kinds/machine.ts'
+import type { ComponentOrder, ComponentStatus, Machine } from '../kinds/machine.ts'
 import type { OperationPermit } from '../kinds/operation-permit.ts'
 
 /** The running version of a component known from the context. */
@@ -34,6 +34,45 @@ export const isSameTarget = (a: ComponentTarget | undefined, b: ComponentTarget 
 /** Whether a machine with this order for the component, or none, has received the target. */
 export const isOrderFor = (order: Version | undefined, target: ComponentTarget): boolean =>
   target.version === undefined ? order === undefined : order !== undefined && isSameVersion(order, target)
+
+/** States in which the agent is done with an attempt. Degraded means it was Healthy just before. */
+const ENDED: ReadonlySet<ComponentStatus['state']> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
+
+/** The agent reported the result of exactly this attempt. A report of another attempt, or of none, proves nothing about it. */
+export const isAttemptOver = (
+  order: Pick<ComponentOrder, 'version' | 'attempt'>,
+  report: Pick<ComponentStatus, 'desired' | 'attempt' | 'state'> | undefined,
+): boolean =>
+  report !== undefined &&
+  report.desired === order.version &&
+  report.attempt === order.attempt &&
+  ENDED.has(report.state)
+
+/**
+ * The machine has an order to switch, and its result is not reported. Afterwards the order stays in the spec until the next write of it: a write of its
+ * own would say nothing that the report does not say.
+ */
+export const isSwitchOpen = (
+  order: Pick<ComponentOrder, 'version' | 'attempt' | 'switch'>,
+  report: Pick<ComponentStatus, 'desired' | 'attempt' | 'state'> | undefined,
+): boolean => order.switch !== undefined && !isAttemptOver(order, report)
+
+/** Of a machine, whatever else is known of it. */
+interface Ordered {
+  readonly spec: Pick<Machine['spec'], 'components'>
+  readonly status?: Pick<NonNullable<Machine['status']>, 'components'> | undefined
+}
+
+/** The components of a machine with an open switch order. */
+export const openSwitches = ({ spec, status }: Ordered): readonly ComponentOrder[] =>
+  (spec.components ?? []).filter((order) =>
+    isSwitchOpen(
+      order,
+      status?.components?.find((r) => r.name === order.name),
+    ),
+  )
+
+export const hasOpenSwitch = (machine: Ordered): boolean => openSwitches(machine).length > 0
 
 /** The `component` of a permit. */
 type PermitComponent = NonNullable<OperationPermit['spec']['component']>

@@ -67,6 +67,11 @@ export const nextComponentState = nextIn(switchTable)
 /** States in which the component is between two versions. */
 export const isSwitching = (state: ComponentState): boolean => state === 'Switching' || state === 'Probing'
 
+/** So long an agent may keep a start to itself while its order stands; a short switch is then reported by its result alone. */
+export const START_UNREPORTED_MS = 3_000
+/** So long after the end of a permit has an agent reported what it started under it: it reads the permit before each start. The rest is for the write. */
+export const START_REPORTED_WITHIN_MS = START_UNREPORTED_MS + 2_000
+
 export const orderTable = defineTable({
   name: 'order',
   field: 'Machine.spec.components[].switch',
@@ -80,8 +85,9 @@ export const orderTable = defineTable({
       'the permit of the slice was just read: it is Granted for this machine and has no result for it yet',
     notLetGo: 'the order is written over the exact version of the Machine in which the permit has not let it go',
     drained: 'the pods that have to move have left the node, or none has to move',
-    ended: 'the agent reports the result of the attempt: Healthy, Degraded, RolledBack or Failed',
-    permitEnded: 'the permit is no longer Granted',
+    ended:
+      'the agent reports the result of the attempt: Healthy, Degraded, RolledBack or Failed; the next write of the spec removes the order',
+    permitEnded: 'the permit is no longer Granted, and an agent that started under it has reported so',
   },
   rows: [
     { from: 'Absent', event: 'order', to: 'Present', when: ['staged', 'permitGrantedNow', 'notLetGo', 'drained'] },

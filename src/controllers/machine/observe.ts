@@ -15,6 +15,7 @@ import { podsOn } from '#nodes/drain.ts'
 import { handOverKey, isForMachine } from '#identity/join-token.ts'
 import { type Node, type Pod, type Secret, hasTaint, nodeType, secretType } from '#nodes/objects.ts'
 import { type EndedPermits, isRefused } from '#permits/ended-for.ts'
+import type { EndedOrders } from './components/ended-orders.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 import { holdOver, holdTargetsOfMachine } from '#permits/holds/reach.ts'
@@ -105,6 +106,7 @@ export interface ObserveTools {
   readonly exhausted: ExhaustedOfferings
   readonly sightings: HostSightings
   readonly ended: EndedPermits
+  readonly endedOrders: EndedOrders
   readonly secretValues: SecretValues
   /** The sets and canaries that may be acted upon. */
   readonly contents: CommittedContents
@@ -156,6 +158,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     claims,
     marks,
     permits,
+    endedFor: tools.endedOrders.observe(machine, permits),
     refusedFor: tools.ended.observe(uidOf(machine), permits.filter(isRefused)),
     definitions,
     pods: await podsOf(tools, about, permits, signal),

@@ -1,5 +1,6 @@
 // Decides the next steps of a machine that stays: created or taken over, joined, installed, kept as declared, switched. Pure. removal/plan.ts covers
 // how it leaves.
+import { defined } from '#lib/defined.ts'
 import type { ComponentOrder } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
@@ -11,13 +12,12 @@ import { readmissionOf } from '#identity/readmitted.ts'
 import { untilLateJoin } from './provisioning/late-join.ts'
 import { isObserved, nodeNameOf } from '#nodes/machine-node.ts'
 import { SECRET_REQUEUE_MS } from '#identity/secrets/secret-refs.ts'
-import { jsonEqual } from '#lib/json.ts'
 import { DRAIN_REQUEUE_MS, type MachineAction, type MachinePlan, isDrained, noticeOf, podsSeen } from './actions.ts'
 import { desiredComponents } from './components/desired.ts'
 import { LOST_AFTER_MS, REBOOT_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats/heartbeats.ts'
 import { claimActions, cordonActions, drainActions, nodeActions } from './node/plan.ts'
 import { handedBackNode } from './node/sync.ts'
-import { type Orders, planOrders } from './components/orders.ts'
+import { type Orders, changedComponents, planOrders } from './components/orders.ts'
 import { leavingBy, planDelete, planHandBack } from './removal/plan.ts'
 import { hasAgent, hasLeft, planLeaving } from './removal/hand-back.ts'
 import { provisionPlan } from './provisioning/plan.ts'
@@ -103,6 +103,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
     ...(seen.hold === undefined ? [] : [endsIn(seen.hold, now)]),
     ...workloads.map(untilNextOf),
     ...(orders.draining.length > 0 ? [DRAIN_REQUEUE_MS] : []),
+    orders.withdrawInMs,
     ...(seen.machine.spec.components ?? []).map((c) =>
       isPastFreshCopies(c, now) ? Math.max(1_000, freshCopyAgainAt(c) - now) : undefined,
     ),
@@ -341,6 +342,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
     definitions,
     isDrained: isDrained(seen, pods),
     letGo: letGoFrom(machine),
+    ...defined({ endedFor: seen.endedFor }),
     isHeld: seen.hold !== undefined || isNodeFrozen(machine) || machine.spec.adoption === 'Preview',
     mayAdopt: machine.spec.adoption === 'Adopt',
     agent: agentOf(isBeating(seen.agentHeartbeat)),
@@ -359,8 +361,9 @@ function withExecutor(entry: ComponentOrder, definitions: Seen['definitions']): 
 }
 
 function componentActions({ machine }: Seen, components: Orders['components'], { given }: Orders): MachineAction[] {
-  if (jsonEqual(machine.spec.components ?? [], components)) return []
+  const changed = changedComponents(machine.spec.components ?? [], components, machine.status?.components ?? [])
+  if (changed === undefined) return []
   const names = given.map((o) => `${o.order.name} ${o.order.version}`)
   const reason = names.length > 0 ? `switch ${names.join(', ')}` : 'the desired components of the machine changed'
-  return [{ kind: 'WriteComponents', components, given, reason }]
+  return [{ kind: 'WriteComponents', components: changed, given, reason }]
 }

@@ -22,6 +22,7 @@ import { newlyExpiring } from './reporting/certificate.ts'
 import { act } from './act.ts'
 import type { MachineTools } from './hosts/tools.ts'
 import type { MachineAction, MachinePlan } from './actions.ts'
+import { EndedOrders } from './components/ended-orders.ts'
 import { Heartbeats } from './heartbeats/heartbeats.ts'
 import { HostLists, hostListParts } from './hosts/lists.ts'
 import { orphanGauge } from './metrics.ts'
@@ -59,7 +60,8 @@ function setup(context: ControllerContext): RunningModule {
   const behind = (name: string) => void clock.after(BEHIND_REQUEUE_MS, () => wake(name))
   const beating = { agentHeartbeats: newHeartbeats(), nodeHeartbeats: newHeartbeats() }
   const ended = new EndedPermits(clock)
-  const memory = { hostLists, exhausted, sightings, ended }
+  const endedOrders = new EndedOrders(() => clock.monotonic())
+  const memory = { hostLists, exhausted, sightings, ended, endedOrders }
   const observing = { client, caches, secretValues, contents, behind, ...beating, providers, ...memory, now }
   const permitNow = new SharedReads((name) => outcomeOf(() => client.get(operationPermit, { name })))
   const writing = { client, clock, random, cache: caches.machines, permitNow }
@@ -71,6 +73,7 @@ function setup(context: ControllerContext): RunningModule {
     pace.over(nameOf(before))
     hostPace.over(nameOf(before))
     sightings.forget(uidOf(before))
+    endedOrders.forget(uidOf(before))
   })
   const idleReconciles = new IdleReconciles(() => clock.monotonic())
   const reconcile = reconcileWith<Seen, MachineAction, OwnStatus, MachinePlan>({

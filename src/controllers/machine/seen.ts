@@ -5,6 +5,7 @@ import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FINALIZERS, TAINTS } from '#api/names.ts'
+import { hasOpenSwitch, openSwitches } from '#api/protocol/component-order.ts'
 import { rebooting } from '#api/protocol/rebooting.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodes/objects.ts'
@@ -57,6 +58,8 @@ export interface Seen {
   readonly marks: readonly Mark[]
   readonly permits: readonly OperationPermit[]
   /** How long refused permits have been refused. */
+  /** How long the permits of its open orders have not been in force, by name. */
+  readonly endedFor?: ReadonlyMap<string, number>
   readonly refusedFor: EndedFor
   readonly definitions: readonly MachineComponent[]
   /** The pods on the node. Undefined if not read. */
@@ -181,21 +184,19 @@ function problemOf(name: string, report: ComponentStatus | undefined): Component
 }
 
 export const isUpdating = ({ spec, status }: Machine): boolean =>
-  (spec.components ?? []).some((c) => c.switch !== undefined) ||
+  hasOpenSwitch({ spec, status }) ||
   (status?.components ?? []).some((c) => c.state === 'Switching' || c.state === 'Probing')
 
-const orderOf = (spec: Machine['spec'], disruption: string, definitions: readonly MachineComponent[]) =>
-  (spec.components ?? []).find(
-    (c) =>
-      c.switch !== undefined &&
-      definitions.some(
-        (d) => d.spec.component === c.name && d.spec.version === c.version && d.spec.disruption === disruption,
-      ),
+const orderOf = (machine: Machine, disruption: string, definitions: readonly MachineComponent[]) =>
+  openSwitches(machine).find((c) =>
+    definitions.some(
+      (d) => d.spec.component === c.name && d.spec.version === c.version && d.spec.disruption === disruption,
+    ),
   )
 
 /** A machine ordered to reboot is silent until it is up again. Its last report counts even after the order was withdrawn. */
 export const lostAfterMs = ({ machine, definitions }: Pick<Seen, 'machine' | 'definitions'>): number =>
-  orderOf(machine.spec, 'Reboot', definitions) === undefined && rebooting(machine) === undefined
+  orderOf(machine, 'Reboot', definitions) === undefined && rebooting(machine) === undefined
     ? LOST_AFTER_MS
     : REBOOT_AFTER_MS
 

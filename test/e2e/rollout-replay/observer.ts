@@ -1,12 +1,12 @@
 // Watches every Machine during a rollout: how often each client wrote, and how many were switching at once.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { hasOpenSwitch } from '#api/protocol/component-order.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { jsonEqual } from '#lib/json.ts'
 
 const isAtWork = ({ spec, status }: Machine): boolean =>
-  spec.components?.some((c) => c.switch !== undefined) === true ||
-  status?.components?.some((c) => isSwitching(c.state)) === true
+  hasOpenSwitch({ spec, status }) || status?.components?.some((c) => isSwitching(c.state)) === true
 
 export class Observer {
   readonly #machines = new Map<string, Machine>()

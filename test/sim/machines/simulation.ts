@@ -8,6 +8,8 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
 import { TAINTS } from '#api/names.ts'
+import { hasOpenSwitch } from '#api/protocol/component-order.ts'
+import { jsonEqual } from '#lib/json.ts'
 import { approverModule } from '#controllers/approver/reconcile.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { secretType } from '#nodes/objects.ts'
@@ -196,7 +198,8 @@ const heldIsHeld: Invariant = ({ kind, type, object, previous, call }, world) =>
   if (type === 'ADDED') return `${now.metadata.name} is made while the set is held`
   if (isGoing(now) && !isGoing(before)) return `${now.metadata.name} is removed while the set is held`
   const isNew = (now.spec.components ?? []).some(
-    (c) => c.switch !== undefined && before?.spec.components?.find((b) => b.name === c.name)?.switch === undefined,
+    (c) =>
+      c.switch !== undefined && !jsonEqual(before?.spec.components?.find((b) => b.name === c.name)?.switch, c.switch),
   )
   return isNew ? `${now.metadata.name} is told to switch while the set is held` : undefined
 }
@@ -222,7 +225,7 @@ const orderIsPermitted: Invariant = ({ kind, object, previous, call }, world) =>
   const [before, now] = [previous as Machine | undefined, object as Machine]
   for (const entry of now.spec.components ?? []) {
     const had = before?.spec.components?.find((c) => c.name === entry.name)
-    if (entry.switch === undefined || had?.switch !== undefined) continue
+    if (entry.switch === undefined || jsonEqual(had?.switch, entry.switch)) continue
     if (!isGranted(world, now.metadata.uid ?? '', 'SwitchComponent'))
       return `${now.metadata.name} is told to switch without a permit`
     const report = now.status?.components?.find((r) => r.name === entry.name)
@@ -242,7 +245,7 @@ function state(world: World, hosts: Cloud): unknown {
     version: spec.components?.[0]?.version,
     runs: status?.components?.[0]?.version,
     state: status?.components?.[0]?.state,
-    order: spec.components?.[0]?.switch !== undefined,
+    order: hasOpenSwitch({ spec, status }),
     pool: spec.pool,
   }))
   return {

@@ -3,6 +3,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { isSwitchOpen } from '#api/protocol/component-order.ts'
 import { SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
 import { microTimestamp, timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -149,7 +150,8 @@ function handOut({ fake, clock }: World, set: MachineComponentSet, machines: rea
   const entry = moving?.spec.components?.[0]
   const isOver =
     moving === undefined ||
-    (entry?.switch === undefined &&
+    (entry !== undefined &&
+      !isSwitchOpen(entry, report) &&
       report?.attempt === entry?.attempt &&
       (report?.state === 'Healthy' || report?.state === 'RolledBack') &&
       report.desired === slice?.version)

@@ -3,7 +3,7 @@ import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { canonicalJson } from '#lib/json.ts'
+import { canonicalJson, jsonEqual } from '#lib/json.ts'
 import type { Commit } from '#test/doubles/kube/revisions.ts'
 import { isNodeReady } from '#nodes/objects.ts'
 import type { World } from '../world.ts'
@@ -70,7 +70,7 @@ function ofMachine({ type, object, previous, call }: Commit, isMidRollout: boole
     if (state(now) === 'Degraded' || state(now) === 'Failed') out.push('a component fails at rest')
   }
   const order = (m: Machine) => m.spec.components?.[0]?.switch
-  if (order(now) !== undefined && order(before) === undefined) out.push('an order to switch')
+  if (order(now) !== undefined && !jsonEqual(order(now), order(before))) out.push('an order to switch')
   return out
 }
 

@@ -4,8 +4,9 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { readKept } from '#api/protocol/committed.ts'
+import { openSwitches } from '#api/protocol/component-order.ts'
 import { partOfPermit, partRef } from '#api/protocol/part.ts'
-import { isObject } from '#lib/json.ts'
+import { isObject, jsonEqual } from '#lib/json.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Commit } from '#test/doubles/kube/revisions.ts'
@@ -135,7 +136,8 @@ export class Watcher {
     if (kind !== MACHINE || call === undefined) return undefined
     const [before, now] = [previous as Machine | undefined, object as Machine]
     for (const told of now.spec.components ?? []) {
-      if (told.switch === undefined || before?.spec.components?.some((c) => c.name === told.name && c.switch)) continue
+      const had = before?.spec.components?.find((c) => c.name === told.name)?.switch
+      if (told.switch === undefined || jsonEqual(had, told.switch)) continue
       const permit = world.fake.peek(operationPermit, { name: told.switch.permit }) as OperationPermit | undefined
       // The permit is read right before; it may end while the order is on its way. It must have been granted.
       const wasGranted = permit?.status?.verdicts?.some((v) => v.target === now.metadata.uid && v.verdict === 'Granted')
@@ -226,7 +228,7 @@ function freedEarly({ kind, object, previous, call }: Commit, { fake }: World): 
   for (const { uid, name } of spec.targets) {
     if (spec.results?.[uid] === undefined || before?.spec.results?.[uid] !== undefined) continue
     const m = fake.peek(machineType, { name }) as Machine | undefined
-    if (m?.metadata.uid === uid && m.spec.components?.some((c) => c.switch?.permit === metadata.name) === true)
+    if (m?.metadata.uid === uid && openSwitches(m).some((c) => c.switch?.permit === metadata.name))
       return `${name} was freed while its order stands`
   }
   return undefined

@@ -4,6 +4,7 @@ import { type ActTools, act } from '#controllers/componentset/act.ts'
 import type { SetAction } from '#controllers/componentset/actions.ts'
 import { rolloutRules } from '#controllers/componentset/slices/rules.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { hasOpenSwitch } from '#api/protocol/component-order.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { reportResults, requestPermit } from '#permits/permits.ts'
 import { outdated } from '#runtime/reconcile-with.ts'
@@ -81,7 +82,7 @@ export const mutants: readonly RolloutMutant[] = [
     story: storyNamed('second thoughts'),
     faults: stale,
     within: 900,
-    shownBy: 635,
+    shownBy: 372,
     parts: {
       sets: {
         act: async (t, action, seen, context) =>
@@ -111,7 +112,7 @@ export const mutants: readonly RolloutMutant[] = [
       sets: {
         act: freeing(async ({ results }, { client }) => {
           const looks = await Promise.all(results.map((r) => client.get(machineType, { name: r.machine })))
-          return results.filter((_, k) => looks[k]?.spec.components?.every((c) => c.switch === undefined) === true)
+          return results.filter((_, k) => looks[k] !== undefined && !hasOpenSwitch(looks[k]))
         }),
       },
     },

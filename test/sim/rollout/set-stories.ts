@@ -4,6 +4,8 @@ import { componentCanary } from '#api/kinds/component-canary.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { openSwitches } from '#api/protocol/component-order.ts'
+import { isSwitching } from '#api/protocol/switch.ts'
 import { SYSTEM_NAMESPACE, TAINTS } from '#api/names.ts'
 import { controllerRevisionType } from '#controllers/componentset/revisions/revisions.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -193,8 +195,10 @@ function onceSo(stage: Stage, isSo: () => boolean, act: () => void): void {
   look()
 }
 
-const isTrying = ({ status }: Machine, version: string): boolean =>
-  status?.components?.some((c) => c.desired === version && (c.state === 'Switching' || c.state === 'Probing')) === true
+/** Its agent says so after a while only. */
+const isTrying = (machine: Machine, version: string): boolean =>
+  openSwitches(machine).some((c) => c.version === version) ||
+  machine.status?.components?.some((c) => c.desired === version && isSwitching(c.state)) === true
 
 const runs =
   (version: string) =>

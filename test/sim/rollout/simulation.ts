@@ -2,6 +2,7 @@
 import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { hasOpenSwitch } from '#api/protocol/component-order.ts'
 import { isPlace } from '#defender/blame/cohorts.ts'
 import { seededRandom } from '#lib/random.ts'
 import { type Invariant, type Run, type Simulation, describeRun, referenceRun, simulate } from '../harness.ts'
@@ -44,7 +45,7 @@ const machinesIn = (machines: readonly Machine[]): Readonly<Record<string, numbe
     machines.map(({ spec, status }) => {
       const [told] = spec.components ?? []
       const [runs] = status?.components ?? []
-      const order = told?.switch === undefined ? '' : ' with an order'
+      const order = hasOpenSwitch({ spec, status }) ? ' with an order' : ''
       return `${told?.version} told${order}, ${runs?.version} ${runs?.state}, ${status?.phase}`
     }),
   )

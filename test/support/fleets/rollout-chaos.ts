@@ -6,6 +6,7 @@ import type { Random } from '#lib/random.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { openSwitches } from '#api/protocol/component-order.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import type { SetAction } from '#controllers/componentset/actions.ts'
 import { type SetPlan, plan } from '#controllers/componentset/plan.ts'
@@ -302,7 +303,7 @@ function illegalMove({ status }: SetPlan, seen: Seen): string | undefined {
 }
 
 const isOn = ({ spec, status }: Machine, name: string): boolean =>
-  spec.components?.some((c) => c.name === name && c.switch !== undefined) === true ||
+  openSwitches({ spec, status }).some((c) => c.name === name) ||
   status?.components?.some((c) => c.name === name && isSwitching(c.state)) === true
 
 type Ask = Extract<SetAction, { kind: 'RequestPermit' }>

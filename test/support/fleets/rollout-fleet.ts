@@ -6,6 +6,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { ComponentOrder, ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
+import { hasOpenSwitch } from '#api/protocol/component-order.ts'
 import { type ComponentState, type SwitchFacts, isSwitching, nextComponentState } from '#api/protocol/switch.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -13,7 +14,7 @@ import { componentObjectName } from '#lib/names.ts'
 import type { Node } from '#nodes/objects.ts'
 import { type ControllerRevision, claimOf } from '#controllers/machine/components/claims.ts'
 import { desiredComponents } from '#controllers/machine/components/desired.ts'
-import { planOrders } from '#controllers/machine/components/orders.ts'
+import { changedComponents, planOrders } from '#controllers/machine/components/orders.ts'
 
 export const POOL = { 'kubenode.io/pool': 'workers' }
 export const START = Date.parse('2026-01-05T10:00:00Z')
@@ -168,12 +169,15 @@ export function machineControllerTurn(
     definitions,
     isDrained: true,
   })
-  const isBusy = components.some((c) => c.switch !== undefined) || reports.some((r) => isSwitching(r.state))
+  const written = changedComponents(machine.spec.components ?? [], components, reports) ?? machine.spec.components ?? []
+  const isBusy =
+    hasOpenSwitch({ spec: { ...machine.spec, components: written }, status: { components: reports } }) ||
+    reports.some((r) => isSwitching(r.state))
   const phase = machine.status?.phase
   const next = phase === 'Ready' || phase === 'Updating' ? (isBusy ? 'Updating' : 'Ready') : phase
   return {
     ...machine,
-    spec: { ...machine.spec, components },
+    spec: { ...machine.spec, components: written },
     status: { ...machine.status, ...(next && { phase: next }) },
   }
 }
@@ -280,5 +284,4 @@ export const isSilent = ({ status }: Machine): boolean =>
 
 /** Between two versions, or ordered to be. */
 export const isAtWork = ({ spec, status }: Machine): boolean =>
-  spec.components?.some((c) => c.switch !== undefined) === true ||
-  status?.components?.some((c) => isSwitching(c.state)) === true
+  hasOpenSwitch({ spec, status }) || status?.components?.some((c) => isSwitching(c.state)) === true

@@ -2,7 +2,7 @@
 import { declaredTarget, renderedConfig, type DeclaredComponent } from '#api/kinds/component-config.ts'
 import { defined } from '#lib/defined.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { isOrderFor } from '#api/protocol/component-order.ts'
+import { hasOpenSwitch, isOrderFor, isSwitchOpen } from '#api/protocol/component-order.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import { isNodeFrozen } from '#permits/holds/in-force.ts'
 import { TAINTS } from '#api/names.ts'
@@ -18,7 +18,7 @@ export function standingOf(machine: Machine, wanted: DeclaredComponent): Standin
   const order = machine.spec.components?.find((c) => c.name === name)
   const report = machine.status?.components?.find((c) => c.name === name)
   if (order === undefined || report === undefined) return 'Waiting'
-  if (order.switch !== undefined || isSwitching(report.state)) return 'Switching'
+  if (isSwitchOpen(order, report) || isSwitching(report.state)) return 'Switching'
   // While a secret value is unavailable, the configuration already assigned to the machine counts.
   const isWhole = renderedConfig(wanted)?.isWhole !== false
   const { version } = wanted
@@ -42,7 +42,7 @@ export function isSound(machine: Machine, nodes: Lookup<Node>): boolean {
     nodeRef !== undefined &&
     isNodeReady(nodes.get(nodeRef.name)) &&
     !hasTaint(nodes.get(nodeRef.name), TAINTS.componentsPending) &&
-    machine.spec.components?.some((c) => c.switch !== undefined) !== true &&
+    !hasOpenSwitch(machine) &&
     components.every((c) => !isSwitching(c.state) && c.state !== 'Failed' && c.state !== 'Degraded')
   )
 }

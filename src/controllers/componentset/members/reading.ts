@@ -10,7 +10,13 @@ import type { Node } from '#nodes/objects.ts'
 import { placeOf } from '#nodes/placement/spread.ts'
 import { hardwareClass } from '#nodes/placement/hardware-class.ts'
 import { hasTaint, isNodeReady } from '#nodes/objects.ts'
-import { type ComponentTarget, isSameTarget, isOrderFor } from '#api/protocol/component-order.ts'
+import {
+  type ComponentTarget,
+  hasOpenSwitch,
+  isOrderFor,
+  isSameTarget,
+  isSwitchOpen,
+} from '#api/protocol/component-order.ts'
 
 /** Up may be disrupted. Joining has never worked yet. Broken has its own problem. Silent sends no heartbeats. Leaving is being deleted. */
 type Health = 'Up' | 'Joining' | 'Broken' | 'Silent' | 'Leaving'
@@ -75,9 +81,7 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
   let runs = ''
   let broken: ComponentStatus | undefined
   let bad = NONE
-  for (const t of spec.components ?? []) {
-    if (t.switch !== undefined) isBusy = true
-  }
+  if (hasOpenSwitch(machine)) isBusy = true
   const { health, why, isAwaited = false, isClosed = false } = healthOf(machine, node)
   for (const r of status?.components ?? []) {
     if (isSwitching(r.state)) isBusy = true
@@ -237,7 +241,7 @@ function standingAgain(reading: Reading, index: number, target: ComponentTarget)
   const report = reading.reports[index]
   if (target.version === undefined) return standingToGo(order, report)
   if (order === undefined) return 'Outdated'
-  if (order.switch !== undefined || (report !== undefined && isSwitching(report.state))) return 'Switching'
+  if (isSwitchOpen(order, report) || (report !== undefined && isSwitching(report.state))) return 'Switching'
   if (!isOrderFor(order, target)) return order.canaryRef === undefined ? 'Outdated' : 'Canary'
   if (report === undefined || report.desired !== target.version) return 'Pending'
   // A report about an earlier attempt does not apply to this one. A report without an attempt does: otherwise the rollout would wait in vain.
@@ -265,7 +269,7 @@ function standingAgain(reading: Reading, index: number, target: ComponentTarget)
 /** No longer ordered. It is being uninstalled until the agent stops reporting it. */
 function standingToGo(order: ComponentOrder | undefined, report: ComponentStatus | undefined): Standing {
   if (order === undefined) return report === undefined ? 'Updated' : 'Pending'
-  if (order.switch !== undefined || (report !== undefined && isSwitching(report.state))) return 'Switching'
+  if (isSwitchOpen(order, report) || (report !== undefined && isSwitching(report.state))) return 'Switching'
   return order.canaryRef === undefined ? 'Outdated' : 'Canary'
 }
 

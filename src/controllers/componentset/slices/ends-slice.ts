@@ -1,10 +1,9 @@
 // Whether a machine's change is the last one that a slice waits for. Other events can be gathered, but the next step waits for this one. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { isAttemptOver } from '#api/protocol/component-order.ts'
 import { activeMachines, isActiveIn } from '#api/protocol/part.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Slice } from '../seen.ts'
-
-const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
 
 export function endsSlice(
   { status }: MachineComponentSet,
@@ -26,10 +25,10 @@ export function endsSlice(
   )
 }
 
-/** Its order is withdrawn, and the agent has reported the result of the attempt. */
+/** The agent has reported the result of the attempt. */
 function isOver({ spec, status }: Machine, { component }: Slice): boolean {
   const order = spec.components?.find((c) => c.name === component)
   const report = status?.components?.find((c) => c.name === component)
   if (order === undefined) return report === undefined
-  return order.switch === undefined && report?.attempt === order.attempt && ENDED.has(report.state)
+  return isAttemptOver(order, report)
 }

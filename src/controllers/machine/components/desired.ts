@@ -8,6 +8,7 @@ import {
   type ComponentTarget,
   type ComponentVersion,
   isSameTarget,
+  isSwitchOpen,
   readSliceTarget,
 } from '#api/protocol/component-order.ts'
 import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
@@ -77,8 +78,8 @@ function desiredComponent(input: DesiredInput, name: string): ComponentOrder | u
   const { current, reports, claims, marks } = input
   const entry = current.find((c) => c.name === name)
   // The agent may be about to act on it, and it finishes what it started. Another order comes only after this one has ended.
-  if (entry !== undefined && isOrdered(entry)) return entry
   const report = reports.find((r) => r.name === name)
+  if (entry !== undefined && isOrdered(entry, report)) return entry
   const claim = winner(claims, name, entry)
   const setRef = claim?.set
   const mark = markOf(marks, name)
@@ -188,11 +189,14 @@ function targetOf(
   const offered = blocked.includes(name) ? good : declared
   // Once any version runs, even on a node that is still being set up, another version needs an ordinary switch.
   if ((isClosed || isPreviewed) && report?.version === undefined) return offered
-  if (entry === undefined || offered === undefined || isOrdered(entry) || isInUse(entry, report)) return undefined
+  if (entry === undefined || offered === undefined || isOrdered(entry, report) || isInUse(entry, report))
+    return undefined
   return offered.version === report?.version ? offered : undefined
 }
 
-export const isOrdered = (entry: ComponentOrder): boolean => entry.switch?.attempt === entry.attempt
+/** It is to switch, and the result is not reported. */
+export const isOrdered = (entry: ComponentOrder, report: ComponentStatus | undefined): boolean =>
+  entry.switch?.attempt === entry.attempt && isSwitchOpen(entry, report)
 
 const RUNNING: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Healthy', 'Degraded'])
 

@@ -4,7 +4,8 @@ import { machineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { describe, expect, test } from 'vitest'
 import type { Claim } from './desired.ts'
-import { type OrderInput, type Orders, planOrders } from './orders.ts'
+import { START_REPORTED_WITHIN_MS } from '#api/protocol/switch.ts'
+import { type OrderInput, type Orders, changedComponents, planOrders } from './orders.ts'
 
 const UID = 'uid-1'
 
@@ -217,5 +218,46 @@ describe('the order to switch', () => {
     const marks = [{ canary: 'try', components: [], permits: ['p'] }]
     expect(kindOf(planOrders({ ...ready, components: [marked], claims: [], marks }))).toBe('given')
     expect(kindOf(planOrders({ ...ready, components: [marked], claims: [claim('Switching')], marks: [] }))).toBe('none')
+  })
+})
+
+describe('an order whose permit ended', () => {
+  const after = (ms: number, state: ComponentStatus['state']) =>
+    planOrders({
+      ...ready,
+      components: [ordered],
+      permits: [permit('Expired')],
+      reports: [report(state)],
+      endedFor: new Map([['p', ms]]),
+    })
+
+  test('stands until an agent that started under it would have reported so', () => {
+    const early = after(1_000, 'Staged')
+    expect([kindOf(early), early.withdrawInMs]).toEqual(['stands', START_REPORTED_WITHIN_MS - 1_000])
+    const late = after(START_REPORTED_WITHIN_MS, 'Staged')
+    expect([kindOf(late), late.withdrawInMs]).toEqual(['none', undefined])
+  })
+
+  test('is withdrawn at once when the report shows the start', () => {
+    expect(kindOf(after(0, 'Probing'))).toBe('none')
+  })
+})
+
+describe('what is written', () => {
+  test.each<[string, ComponentOrder, ComponentStatus, boolean]>([
+    ['is nothing when only the order is over', ordered, report('Healthy'), false],
+    ['is nothing when it failed', ordered, report('RolledBack'), false],
+    ['is the order that goes while its attempt is not reported', ordered, report('Healthy', { attempt: 1 }), true],
+    ['is the order that goes when the agent staged again', ordered, report('Staged'), true],
+    ['is the order of a workload that is over', { ...ordered, workload: true }, report('Healthy'), true],
+    ['is an order of an earlier attempt', { ...ordered, switch: { attempt: 1, permit: 'p' } }, report('Healthy'), true],
+  ])('%s', (_, current, reported, isWritten) => {
+    const { switch: _switch, ...planned } = current
+    expect(changedComponents([current], [planned], [reported])).toEqual(isWritten ? [planned] : undefined)
+  })
+
+  test('takes an order that is over along with the next change', () => {
+    const next = { ...order, version: '1.2.0', attempt: 3 }
+    expect(changedComponents([ordered], [next], [report('Healthy')])).toEqual([next])
   })
 })

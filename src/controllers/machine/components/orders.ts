@@ -3,10 +3,11 @@
 import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { ComponentTarget } from '#api/protocol/component-order.ts'
+import { type ComponentTarget, isAttemptOver } from '#api/protocol/component-order.ts'
 import { whyNotAllowed } from '#api/protocol/permit-allows.ts'
 import { isActiveIn, partOfPermit, partRef } from '#api/protocol/part.ts'
-import { type OrderFacts, nextOrderState } from '#api/protocol/switch.ts'
+import { type OrderFacts, START_REPORTED_WITHIN_MS, nextOrderState } from '#api/protocol/switch.ts'
+import { jsonEqual } from '#lib/json.ts'
 import { parseVersion } from '#lib/semver.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import {
@@ -40,6 +41,8 @@ export interface OrderInput {
   readonly isHeld?: boolean
   /** Unmanaged files may be replaced. */
   readonly mayAdopt?: boolean
+  /** Milliseconds since the permits of open orders ended, by name, as this process observed it. Default: long enough to withdraw. */
+  readonly endedFor?: ReadonlyMap<string, number>
   /** Default: the agent sends heartbeats. */
   readonly agent?: 'Heard' | 'Silent' | 'Unknown'
 }
@@ -59,16 +62,22 @@ export interface Orders {
   readonly given: readonly ComponentSwitch[]
   /** Ready except for the drain. */
   readonly draining: readonly ComponentSwitch[]
+  /** Until an order can be withdrawn. */
+  readonly withdrawInMs?: number
 }
 
 export function planOrders(input: OrderInput): Orders {
   const decisions = input.components.map((order) => decideOrder(input, order))
+  const waits = input.components.flatMap((order) => withdrawInMs(input, order, reportOn(input, order)) || [])
   return {
+    ...(waits.length > 0 && { withdrawInMs: Math.min(...waits) }),
     components: decisions.flatMap((l) => (l.kind === 'Gone' ? [] : [l.order])),
     given: decisions.flatMap((l) => (l.kind === 'Given' || l.kind === 'Gone' ? [l.move] : [])),
     draining: decisions.flatMap((l) => (l.kind === 'Draining' ? [l.move] : [])),
   }
 }
+
+const reportOn = ({ reports }: OrderInput, { name }: ComponentOrder) => reports.find((r) => r.name === name)
 
 type OrderDecision =
   | { readonly kind: 'As'; readonly order: ComponentOrder }
@@ -77,8 +86,9 @@ type OrderDecision =
   | { readonly kind: 'Gone'; readonly move: ComponentSwitch }
 
 function decideOrder(input: OrderInput, order: ComponentOrder): OrderDecision {
-  const report = input.reports.find((r) => r.name === order.name)
-  if (isOrdered(order)) return { kind: 'As', order: isOver(input, order, report) ? withoutOrder(order) : order }
+  const report = reportOn(input, order)
+  if (isOrdered(order, report))
+    return { kind: 'As', order: isWithdrawn(input, order, report) ? withoutOrder(order) : order }
   const plain = withoutOrder(order)
   const leaving = leavingSlice(input, order)
   if (leaving !== undefined) return decideRemoval(input, plain, report, leaving)
@@ -173,17 +183,47 @@ function withoutOrder(order: ComponentOrder): ComponentOrder {
   return rest
 }
 
-/** Degraded means it was Healthy just before. */
-const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
+/** The permit is no longer in force, and the report shows whether the agent had started under it. */
+function isWithdrawn(input: OrderInput, order: ComponentOrder, report: ComponentStatus | undefined): boolean {
+  const permitEnded = withdrawInMs(input, order, report) === 0
+  return nextOrderState('Present', 'withdraw', { permitEnded }).ok
+}
 
-/** The agent is done with the attempt, or the permit is no longer in force. */
-function isOver(input: OrderInput, order: ComponentOrder, report: ComponentStatus | undefined): boolean {
-  const permit = input.permits.find((p) => p.metadata.name === order.switch?.permit)
-  const facts: OrderFacts = {
-    ended: report !== undefined && isReportOf(report, order) && ENDED.has(report.state),
-    permitEnded: permitAnswer(permit, input.machineUid).kind !== 'Granted',
-  }
-  return nextOrderState('Present', 'clear', facts).ok || nextOrderState('Present', 'withdraw', facts).ok
+/** Undefined: the order is over, or its permit is in force. */
+function withdrawInMs(
+  { permits, machineUid, endedFor }: OrderInput,
+  order: ComponentOrder,
+  report: ComponentStatus | undefined,
+): number | undefined {
+  const { permit: name } = order.switch ?? {}
+  if (name === undefined || !isOrdered(order, report)) return undefined
+  const permit = permits.find((p) => p.metadata.name === name)
+  if (permitAnswer(permit, machineUid).kind === 'Granted') return undefined
+  const mayHaveStarted = report !== undefined && isReportOf(report, order) && report.state === 'Staged'
+  if (!mayHaveStarted || endedFor === undefined) return 0
+  return Math.max(0, START_REPORTED_WITHIN_MS - (endedFor.get(name) ?? 0))
+}
+
+/** The components to write. Undefined: nothing changes, except that an order is over, which the next write takes away. */
+export function changedComponents(
+  current: readonly ComponentOrder[],
+  planned: readonly ComponentOrder[],
+  reports: readonly ComponentStatus[],
+): readonly ComponentOrder[] | undefined {
+  // The report of a workload follows its pods, so it may leave the ended state again within its attempt.
+  const isKept = (order: ComponentOrder) =>
+    order.workload !== true &&
+    order.switch?.attempt === order.attempt &&
+    isAttemptOver(
+      order,
+      reports.find((r) => r.name === order.name),
+    )
+  return jsonEqual(
+    current.map((order) => (isKept(order) ? withoutOrder(order) : order)),
+    planned,
+  )
+    ? undefined
+    : planned
 }
 
 /**

@@ -1,5 +1,6 @@
 // Decides how the agent of a kept host is released: ordered to leave, waited for, and recorded as abandoned after a deadline. Pure. plan.ts covers
 // the steps before: the permit, and a drain if something restarts.
+import { isSwitchOpen } from '#api/protocol/component-order.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import { recordedKey } from '#identity/agent-key.ts'
@@ -35,7 +36,6 @@ export const isDisturbed = ({ spec, status }: Machine): boolean =>
 
 const SWITCHING = 'SwitchEnded'
 const IN_PROGRESS: ReadonlySet<string> = new Set(['Switching', 'Probing'])
-const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
 
 /** Whether the way back restarts something is known only when an open switch has ended. The hand-back waits until then. Undefined: no wait. */
 export function switchWait({ machine, agentHeartbeat }: Seen, now: number): Waiting | undefined {
@@ -52,8 +52,7 @@ function openSwitch({ spec, status }: Machine): string | undefined {
   const reports = status?.components ?? []
   const ordered = (spec.components ?? []).find((c) => {
     const report = reports.find((r) => r.name === c.name)
-    const isOver = report !== undefined && report.attempt === c.attempt && ENDED.has(report.state)
-    return c.switch !== undefined && c.workload !== true && !isOver
+    return c.workload !== true && isSwitchOpen(c, report)
   })
   return (reports.find((r) => IN_PROGRESS.has(r.state)) ?? ordered)?.name
 }

@@ -1,6 +1,7 @@
 // Decides whether a status write can wait. A switch takes a few seconds. Writing each step would be most of a rollout's writes, and no one would read
 // them. So progress is written once it has lasted, and its end at once, like every other change.
 import type { Machine } from '#api/kinds/machine.ts'
+import { isSwitchOpen } from '#api/protocol/component-order.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { MachineAction, MachinePlan } from '../actions.ts'
 import type { OwnStatus } from '../status.ts'
@@ -35,7 +36,7 @@ function isUnderWay({ spec, status }: Machine): boolean {
   if (reports.some((r) => IN_TROUBLE.has(r.state))) return false
   return (spec.components ?? []).some((order) => {
     const report = reports.find((r) => r.name === order.name)
-    return order.switch !== undefined || report?.attempt !== order.attempt || ON_ITS_WAY.has(report?.state ?? '')
+    return isSwitchOpen(order, report) || report?.attempt !== order.attempt || ON_ITS_WAY.has(report?.state ?? '')
   })
 }
 
