@@ -127,7 +127,13 @@ export const anySettings: fc.Arbitrary<InstallSettings> = fc
     history: fc.constantFrom(
       undefined,
       { claim: 'history' },
-      { claim: 'history', days: 30, maxGiB: 1, clusters: { secret: 'history-clusters', names: ['prod-1', 'prod-2'] } },
+      {
+        claim: 'history',
+        days: 30,
+        maxGiB: 1,
+        console: true,
+        clusters: { secret: 'history-clusters', names: ['prod-1', 'prod-2'] },
+      },
     ),
     console: fc.constantFrom(
       undefined,

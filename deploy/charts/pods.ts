@@ -86,6 +86,14 @@ const spread = (matchLabels: Readonly<Record<string, string>>) =>
     matchLabelKeys: ['pod-template-hash'],
   }))
 
+const onTheNodeOf = (matchLabels: Readonly<Record<string, string>>) => ({
+  podAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: [
+      { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels } },
+    ],
+  },
+})
+
 const SPEC: Path = ['spec', 'template', 'spec']
 const CONTAINER: Path = [...SPEC, 'containers', 0]
 
@@ -96,12 +104,14 @@ interface OwnPods {
   readonly hasToken: boolean
   /** Of their files. */
   readonly digest?: string | undefined
+  /** Selects a pod whose volume it shares: a claim that one node has at a time. */
+  readonly beside?: Readonly<Record<string, string>>
 }
 
 /** What cdk8s-plus can't say of our pods. */
 export function amendPods(
   deployment: Deployment,
-  { selector, priority, hasToken, digest }: OwnPods,
+  { selector, priority, hasToken, digest, beside }: OwnPods,
   { imagePullSecrets, nodeSelector }: InstallSettings,
 ): void {
   amend(deployment, [
@@ -122,6 +132,7 @@ export function amendPods(
         ] as const)
       : []),
     [[...SPEC, 'topologySpreadConstraints'], spread(selector)],
+    ...(beside === undefined ? [] : ([[[...SPEC, 'affinity'], onTheNodeOf(beside)]] as const)),
     [[...SPEC, 'enableServiceLinks'], false],
     ...(priority === undefined ? [] : ([[[...SPEC, 'priorityClassName'], priority]] as const)),
     ...(imagePullSecrets.length === 0

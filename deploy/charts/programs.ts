@@ -182,7 +182,13 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
     ...joined('--artifacts-host', artifacts === undefined ? [] : [artifacts.address]),
   ],
   history: ({ history }) => historyOptions(history),
-  console: () => ['--console-config', inConfig(CONSOLE_FILE), '--console-listen', listen(PORTS.console)],
+  console: ({ history }) => [
+    '--console-config',
+    inConfig(CONSOLE_FILE),
+    '--console-listen',
+    listen(PORTS.console),
+    ...(history?.console === true ? ['--history', HISTORY_FOLDER] : []),
+  ],
 }
 
 const historyOptions = (history: InstallSettings['history']): readonly string[] => [

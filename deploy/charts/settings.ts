@@ -276,6 +276,12 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
       claim: objectName('PersistentVolumeClaim (ReadWriteOnce) in kubenode-system for it.'),
       days: fallback(int('Days that are kept in full.', { min: 1, max: 3_650 }), 400),
       maxGiB: fallback(int('Size of the history of one cluster.', { min: 1, max: 1_024 }), 4),
+      console: fallback(
+        bool(
+          'Whether the console shows the past from it; its pod then runs on the node of the recorder, which has the volume.',
+        ),
+        false,
+      ),
       clusters: optional(
         obj('Further clusters that are recorded; only the hub itself when left out.', {
           secret: objectName(

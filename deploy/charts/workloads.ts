@@ -211,7 +211,13 @@ export class WorkloadsChart extends Chart {
     })
     if (workload === 'cluster') addPlanes(deployment, settings)
     const digest = files.size === 0 ? undefined : digestOf(files)
-    const pods = { selector: selectorOf(workload), priority: priorityOf(workload, settings), hasToken: true, digest }
+    const pods = {
+      selector: selectorOf(workload),
+      priority: priorityOf(workload, settings),
+      hasToken: true,
+      digest,
+      ...(workload === 'console' && settings.history?.console === true && { beside: selectorOf('history') }),
+    }
     amendPods(deployment, pods, settings)
   }
 }
@@ -267,7 +273,8 @@ const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]
       ? [{ path: CACHE_FOLDER, volume: cache(place, 'artifacts') }]
       : [{ path: ARTIFACTS_FOLDER, readOnly: true, volume: claimed(place, 'artifacts', claim) }]
   },
-  console: ({ scope, settings }) => {
+  console: (place) => {
+    const { scope, settings } = place
     const { tlsSecret, clientSecret, clusters } = settings.console ?? {}
     const { tls, client, clusters: kubeconfigs } = CONSOLE_FOLDERS
     return [
@@ -280,7 +287,17 @@ const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]
       ...(clusters === undefined
         ? []
         : [{ path: kubeconfigs, secret: clusters, id: 'console-clusters', only: ['kubeconfig'] }]),
-    ].map(({ path, secret, id, only }) => ({ path, readOnly: true, volume: secretVolume(scope, id, secret, only) }))
+    ]
+      .map(({ path, secret, id, only }): VolumeMount => ({
+        path,
+        readOnly: true,
+        volume: secretVolume(scope, id, secret, only),
+      }))
+      .concat(
+        settings.history?.console === true
+          ? [{ path: HISTORY_FOLDER, readOnly: true, volume: claimed(place, 'history', settings.history.claim) }]
+          : [],
+      )
   },
   history: (place) => {
     const { claim, clusters } = place.settings.history ?? {}

@@ -30,6 +30,8 @@ export interface Session {
   readonly digest: string
   /** The console has the fleet's repository, so it can prepare commits. */
   readonly canPrepare: boolean
+  /** The console has a recorded history: the past reaches back before its start, and objects have lives. */
+  readonly isRecorded: boolean
   /** When the user has to sign in again. */
   readonly expires?: Stamp
 }
@@ -236,6 +238,57 @@ export interface ChangesAnswer {
   readonly begins: Stamp
   readonly ends: Stamp
   readonly delta: Delta
+}
+
+/** A time in which something was not recorded: what is shown of it was known before. */
+export interface RecordedGap {
+  readonly cluster: string
+  readonly starts: Stamp
+  /** Left out: it lasts. */
+  readonly ends?: Stamp
+  readonly why: string
+  /** Empty: all kinds. */
+  readonly kinds: readonly string[]
+}
+
+/** GET /api/recorded?at=: what is not known of a moment. */
+export interface RecordedAnswer {
+  readonly gaps: readonly RecordedGap[]
+}
+
+/** GET /api/life?cluster=&kind=&name=[&from=&to=]: what was recorded of an object and of what belongs to it. */
+export interface LifeAnswer {
+  readonly cluster: string
+  readonly kind: string
+  readonly name: string
+  readonly from: Stamp
+  readonly to: Stamp
+  readonly lanes: readonly LifeLane[]
+  readonly gaps: readonly RecordedGap[]
+  /** When a person or a program changed something. */
+  readonly marks: readonly Stamp[]
+  /** What happened, the newest last. */
+  readonly lines: readonly LifeLine[]
+  /** Earlier lines that are left out. */
+  readonly cut: number
+  /** The equivalent terminal command. */
+  readonly command: string
+}
+
+export interface LifeLane {
+  readonly name: string
+  /** Each lasts until the next one; the last until the end. */
+  readonly states: readonly {
+    readonly from: Stamp
+    readonly state: 'Good' | 'Bad' | 'Busy' | 'Unknown' | 'Absent'
+    readonly text: string
+  }[]
+}
+
+export interface LifeLine {
+  readonly at: Stamp
+  readonly text: string
+  readonly tone: 'Bad' | 'Good' | 'Dim' | 'Strong' | 'Plain'
 }
 
 // ---------------------------------------------------------------- writes: POST, application/json, same origin only

@@ -239,7 +239,10 @@ export const ROLES = {
     lead: 'every replica',
     loops: ['console'],
     reaches: ['the issuer of identities', 'git servers'],
-    switches: { '--console-config': 'how people sign in' },
+    switches: {
+      '--console-config': 'how people sign in',
+      '--history': 'the past from what was recorded here',
+    },
     needs: [],
     load: async (config) => (await import('./roles/console.ts')).consoleRole(config),
   },

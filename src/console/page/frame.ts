@@ -9,6 +9,7 @@ import { toTitle } from './focus.ts'
 import { CHORDS } from './keyboard.ts'
 import { Ago, At, Since } from './parts/clock.ts'
 import type { Tone } from './parts/mark.ts'
+import { Player } from './parts/player.ts'
 import { sentence } from './parts/states.ts'
 import { Terminal } from './parts/terminal.ts'
 import { hrefOf, to, withParams } from './router.ts'
@@ -109,6 +110,7 @@ function Rail({ look }: { readonly look: VNode }): VNode {
 const isWithin = (view: View, place: View): boolean =>
   view === place ||
   (view === 'node' && place === 'machines') ||
+  (view === 'life' && place === 'past') ||
   ((view === 'plan' || view === 'prepare') && place === 'commits')
 
 /** A link to `#main` would be parsed as a view's address. */
@@ -142,6 +144,7 @@ function Strips(): VNode {
         'div',
         { class: 'strip past' },
         h('strong', {}, 'The past: ', h(At, { at: past })),
+        route.view !== 'life' && h(Player, { at: past }),
         h('a', { href: hrefOf(withParams(route, { at: '' })) }, 'Back to now'),
       ),
     connection.state === 'Offline' &&

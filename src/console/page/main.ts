@@ -22,6 +22,7 @@ import { Clusters } from './views/clusters.ts'
 import { Commits } from './views/commits.ts'
 import { Home } from './views/home.ts'
 import { Keys } from './views/keys.ts'
+import { LifeView } from './views/life.ts'
 import { MachinesView } from './views/machines.ts'
 import { Maintenance } from './views/maintenance.ts'
 import { NodeView } from './views/node.ts'
@@ -54,6 +55,7 @@ const VIEWS: Readonly<Record<View, () => VNode>> = {
   plan: Plan,
   prepare: Prepare,
   past: Past,
+  life: LifeView,
   search: Search,
   keys: Keys,
   account: Account,

@@ -19,6 +19,7 @@ const SEGMENTS = {
   plan: ['name'],
   prepare: [],
   past: [],
+  life: ['cluster', 'kind', 'name'],
   search: [],
   keys: [],
   account: [],

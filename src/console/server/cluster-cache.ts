@@ -1,5 +1,4 @@
 // The cached state of one cluster: one list-watch per kind, Machines as rows, and which topics have changed.
-import type { Machine } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -7,16 +6,14 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { ApiError, isNotFound } from '#kube/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { type ObservedNode, observedNode } from '#explain/attention/observed.ts'
+import type { ObservedNode } from '#explain/attention/observed.ts'
 import { createInformer, type Informer, type InformerNotice } from '#kube/informer.ts'
-import { withoutManagedFields } from '#kube/trim.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import type { ResourceType } from '#api/schema/resource.ts'
-import { objectShapeProblem } from '#api/schema/shape.ts'
 import type { TopicFamily } from '../protocol.ts'
-import { isShownAlike, type MachineRow, machineRow } from './machine-row.ts'
+import { isShownAlike, type MachineRow } from './machine-row.ts'
 import { PackedMachines } from './packed-machines.ts'
 import { ProgramWatch } from './program-watch.ts'
+import { OtherForm, watchedObject } from './watched-object.ts'
 import { LISTED_KINDS, type Watched, type WatchedKind, WATCHED, WATCHED_KINDS } from './watched-kinds.ts'
 
 export type ConnectionState = 'Loading' | 'Connected' | 'Unreachable' | 'Refused'
@@ -87,11 +84,7 @@ export class ClusterCache implements ClusterState {
         type,
         clock,
         random,
-        transform: (object) => {
-          const known = shaped(type, object)
-          if (kind === 'machines') return machineRow(known as Machine)
-          return kind === 'nodes' ? observedNode(known) : withoutManagedFields(known)
-        },
+        transform: (object) => watchedObject(kind, object),
         ...(kind === 'machines' && { objects: new PackedMachines() }),
         notice: (notice) => this.#note(kind, notice),
       })
@@ -206,15 +199,6 @@ export class ClusterCache implements ClusterState {
 const isSeenAlike = (a: ObservedNode, b: ObservedNode): boolean =>
   a.isCordoned === b.isCordoned &&
   (a.problems === b.problems || JSON.stringify(a.problems) === JSON.stringify(b.problems))
-
-/** A malformed object under a kind's name must not end the console for all clusters: that kind is not read, and the page shows it. */
-function shaped({ schema = {}, kind }: ResourceType, object: KubeObject): KubeObject {
-  const problem = objectShapeProblem(schema, object)
-  if (problem === undefined) return object
-  throw new OtherForm(`${kind} ${String(object.metadata.name)}: ${problem}`)
-}
-
-class OtherForm extends Error {}
 
 const readStateOf = (programs: readonly Watched['programs'][]): ReadState => {
   if (programs.some(({ message }) => message !== undefined)) return 'Failed'

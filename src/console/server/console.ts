@@ -11,6 +11,7 @@ import { Fleet } from './fleet.ts'
 import type { FleetRepository } from './fleet-repository.ts'
 import type { Page } from './page-files.ts'
 import { OwnCounts } from './own-counts.ts'
+import { Recorded } from './recorded.ts'
 import type { Tls } from './listener.ts'
 import { ConsoleServer, type ConsoleServerOptions } from './server.ts'
 import { Sessions, type SignedIn } from './sessions.ts'
@@ -30,6 +31,8 @@ export interface ConsoleOptions {
   readonly random: Random
   readonly log: Logger
   readonly repository?: FleetRepository | undefined
+  /** The folder of a recorded history of these clusters. */
+  readonly history?: string | undefined
   /** Limit of open streams, if not the default. */
   readonly streams?: ConsoleServerOptions['streams']
   readonly connections?: number
@@ -52,7 +55,7 @@ export interface RunningConsole {
 }
 
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
-  const { clock, random, log, signIn, onLinkUsed, readsWhenUsed = false, ...serving } = options
+  const { clock, random, log, signIn, onLinkUsed, readsWhenUsed = false, history, ...serving } = options
   let { clients } = options
   let isReading = !readsWhenUsed
   const kinds = new Set(WATCHED_KINDS)
@@ -109,6 +112,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     clock,
     log,
     tls,
+    recorded: history === undefined ? undefined : new Recorded(history),
     doors: {
       ...doors,
       ownHost,

@@ -12,7 +12,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { nodeType } from '#nodes/objects.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { cellsAt, isMachines, rowsDelta } from '../delta.ts'
-import { MACHINE_COLUMNS } from '../machine-columns.ts'
+import { MACHINE_COLUMNS, type MachineColumn } from '../machine-columns.ts'
 import type {
   Delta,
   MachinesTopic,
@@ -196,8 +196,9 @@ export function changesBetween(before: Snapshot, after: Snapshot): Delta {
   return isMachines(before) || isMachines(after) ? none : (rowsDelta(before, after) ?? none)
 }
 
-/** Words are only appended, so equal numbers are equal words. */
-function machineChanges(before: MachinesTopic, after: MachinesTopic): Delta {
+/** In one memory words are only appended, so equal numbers are equal words. A recorded state has words of its own. */
+function machineChanges(before: MachinesTopic, later: MachinesTopic): Delta {
+  const after = before.words.every((word, n) => later.words[n] === word) ? later : inWordsOf(before, later)
   const places = new Map(before.names.map((name, place) => [name, place]))
   const machines = after.names.flatMap((name, place) => {
     const cells = cellsAt(after, place)
@@ -211,5 +212,22 @@ function machineChanges(before: MachinesTopic, after: MachinesTopic): Delta {
     words: after.words.slice(before.words.length),
     machines,
     removed: before.names.filter((name) => !now.has(name)),
+  }
+}
+
+function inWordsOf({ words }: MachinesTopic, topic: MachinesTopic): MachinesTopic {
+  const known = new Map(words.map((word, n) => [word, n]))
+  const all = [...words]
+  const numbers = topic.words.map((word) => {
+    const number = known.get(word) ?? all.push(word) - 1
+    known.set(word, number)
+    return number
+  })
+  const translated = (column: MachineColumn): readonly number[] =>
+    column === 'since' ? topic.columns.since : topic.columns[column].map((n) => numbers[n] ?? 0)
+  return {
+    ...topic,
+    words: all,
+    columns: Object.fromEntries(MACHINE_COLUMNS.map((c) => [c, translated(c)])) as unknown as MachinesTopic['columns'],
   }
 }

@@ -7,7 +7,7 @@ import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
-import type { ChangesAnswer, PastAnswer, Session } from '../protocol.ts'
+import type { Session } from '../protocol.ts'
 import { type Access, AccessBook, KEPT_MS } from './access.ts'
 import type { Bounds } from './fair-share.ts'
 import type { Fleet, Followed } from './fleet.ts'
@@ -19,12 +19,14 @@ import { readNode } from './node-topic.ts'
 import { OpenAnswers } from './open-answers.ts'
 import { OpenStreams } from './open-streams.ts'
 import type { Page, PageFile } from './page-files.ts'
+import { lifeAnswer, type PastAsked, pastAnswer, recordedAnswer } from './past-answer.ts'
 import { planAnswer } from './plan-answer.ts'
 import { preparedAnswer, pushAnswer } from './prepare-answer.ts'
 import type { OtherCluster } from '#explain/with-hub.ts'
-import { changesBetween, searched, whyAnswer } from './questions.ts'
+import { searched, whyAnswer } from './questions.ts'
 import type { OwnCounts } from './own-counts.ts'
 import { KeptReports, reportAnswer } from './report-answer.ts'
+import type { Recorded } from './recorded.ts'
 import {
   acceptsGzip,
   type Body,
@@ -71,6 +73,8 @@ export interface ConsoleServerOptions {
   readonly connections?: number | undefined
   /** The fleet's repository, if this machine has it and may run its code in the cage. */
   readonly repository?: FleetRepository | undefined
+  /** The recorded history of these clusters, if this machine has one. */
+  readonly recorded?: Recorded | undefined
 }
 
 interface Asking {
@@ -213,11 +217,13 @@ export class ConsoleServer {
     if (path === '/events') return this.#stream(person)
     if (path === '/api/session') return this.#send(person, this.#session(person))
     if (path === '/api/why') return this.#why(person)
-    if (path === '/api/past')
-      return this.#send(
-        person,
-        this.#shares.run(who, () => this.#past(person)),
-      )
+    if (path === '/api/past') {
+      const topic = url.searchParams.get('topic') ?? ''
+      const name = this.#named(topic, person)
+      return this.#computed(person, () => pastAnswer(this.#pastAsked(person), name, topic))
+    }
+    if (path === '/api/life') return this.#computed(person, () => lifeAnswer(this.#pastAsked(person)))
+    if (path === '/api/recorded') return this.#computed(person, () => recordedAnswer(this.#pastAsked(person)))
     if (path === '/api/plan') return this.#plan(person)
     if (path === '/api/report') return this.#report(person)
     if (path === '/api/search') {
@@ -235,6 +241,7 @@ export class ConsoleServer {
       clusters: access.clusters,
       digest: access.digest,
       canPrepare: this.#options.repository !== undefined,
+      isRecorded: this.#options.recorded !== undefined,
       ...defined({ expires: who.expiresAt }),
     }
   }
@@ -343,24 +350,9 @@ export class ConsoleServer {
     return this.#send(person, answer)
   }
 
-  #past(person: AskingPerson): PastAnswer | ChangesAnswer {
-    const { fleet, clock } = this.#options
-    const { url, access } = person
-    const topic = url.searchParams.get('topic') ?? ''
-    const name = this.#named(topic, person)
-    const momentOf = (key: string): number => {
-      const at = Number(url.searchParams.get(key) ?? Number.NaN)
-      if (!Number.isFinite(at)) throw new Refused(400, 'BadTime', `${key} is not a time in milliseconds`)
-      return at
-    }
-    const isChange = url.searchParams.has('from')
-    const at = fleet.past(name, topic, access.readable, momentOf(isChange ? 'to' : 'at'))
-    if (at === undefined) throw new Refused(404, 'NotFound', `the past of ${topic} is not kept`)
-    const span = { begins: at.begins, ends: clock.now() }
-    if (!isChange) return { ...span, snapshot: at.snapshot }
-    const from = fleet.past(name, topic, access.readable, momentOf('from'))
-    if (from === undefined) throw new Refused(404, 'NotFound', `the past of ${topic} is not kept`)
-    return { ...span, delta: changesBetween(from.snapshot, at.snapshot) }
+  #pastAsked({ url, access }: AskingPerson): PastAsked {
+    const { fleet, clock, recorded } = this.#options
+    return { fleet, recorded, readable: access.readable, query: url.searchParams, now: clock.now() }
   }
 
   /** Computed for this query only, so its time counts. */

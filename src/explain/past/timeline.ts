@@ -101,15 +101,16 @@ export const momentText = (ms: number): string => `${new Date(ms).toISOString().
 /** If the source's time differs by more, its report was delayed or its clock is wrong. */
 const LATE_MS = 5_000
 
-interface Happening {
+export interface Happening {
   readonly at: number
   readonly text: string
   readonly tone: TimelineLine['tone']
 }
 
-function happenings(life: Life, most: number): readonly TimelineLine[] {
+/** What changed, what was not recorded, and who did what, in order. */
+export function happeningsOf(life: Life): readonly Happening[] {
   const { from } = life.range
-  const all: Happening[] = [
+  return [
     ...momentsOf(life.rows, from).map((m) => ofMoment(m, life.object)),
     ...life.gaps.map((g): Happening => ({
       at: Math.max(g.starts, from),
@@ -118,11 +119,15 @@ function happenings(life: Life, most: number): readonly TimelineLine[] {
     })),
     ...life.deeds.map((d): Happening => ({ at: d.heard, text: deedText(d), tone: 'Strong' })),
   ].toSorted((a, b) => a.at - b.at)
+}
+
+function happenings(life: Life, most: number): readonly TimelineLine[] {
+  const all = happeningsOf(life)
   const kept = all.slice(-most)
   const cut = all.length - kept.length
   return [
     ...(cut > 0
-      ? [lineOf(`${cut} earlier lines are left out; shown from ${momentText(kept[0]?.at ?? from)}`, 'Dim')]
+      ? [lineOf(`${cut} earlier lines are left out; shown from ${momentText(kept[0]?.at ?? life.range.from)}`, 'Dim')]
       : []),
     ...kept.map(({ at, text, tone }) => lineOf(`${momentText(at)}  ${text}`, tone)),
     ...(all.length === 0 ? [lineOf('nothing happened in this time', 'Dim')] : []),

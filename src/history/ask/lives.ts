@@ -3,6 +3,7 @@ import { isOfLifecycle } from '#api/node-conditions.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { fieldsOf } from '#lib/fields.ts'
 import type { DeedLine } from '../deeds/chain.ts'
+import { SHAPES } from '../facts/shapes.ts'
 import { historyErrors } from '../history-errors.ts'
 import type { Subject } from '../store/names.ts'
 import type { HistoryReader, Range, RecordedGap, Transition } from './reader.ts'
@@ -35,14 +36,22 @@ export interface LaneState {
 /** More rows than anyone reads; the newest are kept. */
 const MAX_RELATED = 200
 
-/** Throws if no object of this name was recorded. */
-export function lifeOf(reader: HistoryReader, kind: string, name: string, asked: Range): Life {
+/** Throws if no object of this name was recorded. What belongs to it is left out where `mayRead` says so of its kind. */
+export function lifeOf(
+  reader: HistoryReader,
+  kind: string,
+  name: string,
+  asked: Range,
+  mayRead: (kind: string) => boolean = () => true,
+): Life {
   const own = reader.subjects(kind, name)
   if (own.length === 0)
     throw new KubeNodeError(historyErrors.KN17005({ what: `${kind.toLowerCase()}/${name}`, known: 'other objects' }))
   const span = reader.span()
   const range = { from: Math.max(asked.from, span?.begins ?? 0), to: Math.min(asked.to, span?.ends ?? asked.to) }
-  const related = relatedTo(reader, kind, name, own).slice(-MAX_RELATED)
+  const related = relatedTo(reader, kind, name, own)
+    .filter((s) => mayRead(s.kind))
+    .slice(-MAX_RELATED)
   const subjects = [...new Map([...own, ...related].map((s) => [s.id, s])).values()]
   const rows = subjects
     .flatMap((s) => reader.rowsOf(s, { from: 0, to: range.to }))
@@ -55,11 +64,22 @@ export function lifeOf(reader: HistoryReader, kind: string, name: string, asked:
     rows,
     lanes: lanesOf(rows, kind),
     gaps: reader.gaps(range).filter((g) => isGapOf(g, subjects)),
-    deeds: [...reader.deeds(range)].filter(
-      (d) => names.has(d.object.slice(d.object.lastIndexOf('/') + 1)) || d.what?.includes(`/${name}`) === true,
-    ),
+    deeds: reader
+      .deeds(range)
+      .filter(
+        (d) =>
+          (names.has(d.object.slice(d.object.lastIndexOf('/') + 1)) || d.what?.includes(`/${name}`) === true) &&
+          mayRead(kindOfDeed(d)),
+      )
+      .toArray(),
   }
 }
+
+/** A repair is written down at its node, and tells what its job did. */
+const kindOfDeed = ({ did, object }: DeedLine): string =>
+  did === 'repaired'
+    ? 'RemedyOperationJob'
+    : (SHAPES.find(({ type }) => type.kind.toLowerCase() === object.slice(0, object.indexOf('/')))?.type.kind ?? '')
 
 const isGapOf = ({ kind, subject }: RecordedGap, of: readonly Subject[]): boolean =>
   subject === undefined ? kind === undefined || of.some((s) => s.kind === kind) : of.some((s) => s.id === subject.id)

@@ -12,16 +12,23 @@ import type { Subject } from '../store/names.ts'
 /** Every object of a past moment has this resourceVersion. */
 const REVISION = '1'
 
+/** All objects of a kind that existed at a moment. */
+export function objectsAt(
+  reader: HistoryReader,
+  type: ResourceType,
+  at: number,
+  options: ListOptions = {},
+): readonly KubeObject[] {
+  const shape = shapeOf(type)
+  if (shape === undefined) return []
+  const matches = matcher(options)
+  return [...reader.statesAt(type.kind, at)].flatMap(({ subject, facts }) => {
+    const object = objectFrom({ ...subject, namespace: namespaceOf(subject), facts }, shape)
+    return object !== undefined && matches(object) ? [withRevision(object)] : []
+  })
+}
+
 export function pastClient(reader: HistoryReader, at: number): KubeClient {
-  const list = (type: ResourceType, options: ListOptions = {}): readonly KubeObject[] => {
-    const shape = shapeOf(type)
-    if (shape === undefined) return []
-    const matches = matcher(options)
-    return [...reader.statesAt(type.kind, at)].flatMap(({ subject, facts }) => {
-      const object = objectFrom({ ...subject, namespace: namespaceOf(subject), facts }, shape)
-      return object !== undefined && matches(object) ? [withRevision(object)] : []
-    })
-  }
   const get = (type: ResourceType, { name, namespace }: ObjectKey): KubeObject | undefined => {
     const shape = shapeOf(type)
     if (shape === undefined) return undefined
@@ -43,7 +50,7 @@ export function pastClient(reader: HistoryReader, at: number): KubeClient {
     place: `the history of ${reader.cluster}`,
     get: async <T extends KubeObject>(type: ResourceType<T>, key: ObjectKey) => get(type, key) as T | undefined,
     list: async <T extends KubeObject>(type: ResourceType<T>, options?: ListOptions) =>
-      ({ items: list(type, options), resourceVersion: REVISION }) as unknown as ListPage<T>,
+      ({ items: objectsAt(reader, type, at, options), resourceVersion: REVISION }) as unknown as ListPage<T>,
     watch: never,
     create: never,
     update: never,

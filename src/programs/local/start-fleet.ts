@@ -20,6 +20,7 @@ import { serveConsole } from '../run/serve-console.ts'
 import { connector } from './connector.ts'
 import { dataFolder } from './data-folder.ts'
 import type { Driver } from './driver.ts'
+import type { Layout } from './layout.ts'
 import { ownFleetFolder } from './own-fleet.ts'
 import { ASSETS } from './real.ts'
 import { type ConsoleLines, type LocalConsole, up } from './up.ts'
@@ -86,13 +87,13 @@ export async function startFleet(options: UpAsked, io: Io): Promise<void> {
 
 async function localConsole(
   clients: ReadonlyMap<string, KubeClient>,
-  repository: string,
+  { repository, history }: Pick<Layout, 'repository' | 'history'>,
   lines: ConsoleLines,
 ): Promise<LocalConsole> {
   // Rendered the way this fleet's sync renders it.
   const own = new ConsoleRepository({ folder: repository, path: '.', weakCage: 'allow' })
   // Reading the clusters before the page is open would slow down their start.
-  const running = await serveConsole({ clients, port: 0, repository: own, readsWhenUsed: true, ...lines })
+  const running = await serveConsole({ clients, port: 0, repository: own, history, readsWhenUsed: true, ...lines })
   return { ...running, linkMs: LINK_MS }
 }
 

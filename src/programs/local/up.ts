@@ -91,7 +91,7 @@ export interface UpOptions {
   /** Serves the page for these clusters and returns a function that makes links. After each use of a link the next one is printed. */
   readonly console: (
     clients: ReadonlyMap<string, KubeClient>,
-    repository: string,
+    layout: Layout,
     lines: ConsoleLines,
   ) => Promise<LocalConsole>
   readonly connect: Connect
@@ -320,9 +320,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
       `${since()}  fleet at commit ${await commitNames(layout.repository)(commit)}: ${counted(components, 'component version')} signed and packed`,
     )
     const printLink = (link: string) => screen.pinForPerson(linkLine(link), HOW_TO_GET_A_LINK)
-    page = options.check
-      ? undefined
-      : await options.console(withHub(clusters.clients), layout.repository, { print, printLink })
+    page = options.check ? undefined : await options.console(withHub(clusters.clients), layout, { print, printLink })
     // Clusters that appeared while the console started.
     page?.show(withHub(clusters.clients))
     if (page !== undefined) {

@@ -30,7 +30,7 @@ export interface RolesConfig {
   readonly controlPlaneVersions?: string
   /** Settings of the artifacts role. */
   readonly artifacts?: ServedArtifacts
-  /** Where the history role writes, and how much it keeps. */
+  /** Where the history role writes and the console reads, and how much is kept. */
   readonly history?: { readonly folder: string; readonly bounds: HistoryBounds }
   /** Settings of the console role, and how this program connects to the cluster. */
   readonly console?: ServedConsole

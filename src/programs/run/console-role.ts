@@ -28,6 +28,8 @@ export interface ConsoleOptions extends ServedConsole {
   /** The cluster this program runs in, which authenticates the users. */
   readonly cluster: string
   readonly connection: ConnectionConfig
+  /** The folder of a recorded history, if this program has one. */
+  readonly history?: string | undefined
   readonly context: Pick<RoleContext, 'clock' | 'random' | 'log'>
 }
 
@@ -46,7 +48,7 @@ export class ConsolePart implements Part {
   }
 
   async start(): Promise<void> {
-    const { at, file, cluster, connection, context } = this.#options
+    const { at, file, cluster, connection, context, history } = this.#options
     const configs = new Map([[cluster, connection], ...(await furtherClusters(file.clusters))])
     const clients = new Map([...configs].map(([name, config]) => [name, clientOf(config, AGENT)]))
     this.#clients.push(...clients.values())
@@ -55,6 +57,7 @@ export class ConsolePart implements Part {
       ...at,
       ...context,
       clients,
+      history,
       page: readPage(),
       version: VERSION,
       names: file.names,

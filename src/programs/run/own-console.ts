@@ -9,6 +9,8 @@ import { EXIT_OK, Exit } from '#lib/terminal/exit.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { untilEnded } from '#runtime/until-ended.ts'
 import { serverErrors } from '../server-errors.ts'
+import { findData } from '../local/find-data.ts'
+import { layoutOf } from '../local/layout.ts'
 import { allConnections } from './all-connections.ts'
 import { clientOf } from './connect.ts'
 import { serveConsole } from './serve-console.ts'
@@ -19,6 +21,7 @@ export interface ConsoleAsked {
   readonly port: string
   readonly repo?: string
   readonly path: string
+  readonly history?: string
   readonly weakCage: 'allow' | 'refuse'
 }
 
@@ -49,7 +52,8 @@ export async function serveOwnConsole(
         ? `the console was opened; for another browser: ${link}`
         : 'the console was opened; for another browser start `kubenode console` again',
     )
-  const running = await serveConsole({ clients, port, repository, print, printLink })
+  const history = place.history === undefined ? localHistory(io.cwd) : resolve(io.cwd, place.history)
+  const running = await serveConsole({ clients, port, repository, history, print, printLink })
   io.err(
     `the console shows ${[...clients.keys()].map((name) => name || 'this cluster').join(', ')}; open this link within 10 minutes, once:\n`,
   )
@@ -65,6 +69,12 @@ export async function serveOwnConsole(
 function repositoryOf({ repo, path, weakCage }: Pick<ConsoleAsked, 'repo' | 'path' | 'weakCage'>, io: Io) {
   if (repo === undefined) return undefined
   return new ConsoleRepository({ folder: resolve(io.cwd, repo), path, weakCage })
+}
+
+/** What the local fleet around this folder records. */
+function localHistory(cwd: string): string | undefined {
+  const data = findData(cwd)
+  return data === undefined ? undefined : layoutOf(data).history
 }
 
 const ended = (signal: AbortSignal): Promise<void> =>

@@ -152,7 +152,9 @@ export function clusterConfigOf({ cluster, hostServer, hostCa }: RunOptions, own
 const GIB = 1024 ** 3
 
 function historyOf({ history: folder, historyDays, historySize }: RunOptions, roles: readonly RoleName[]) {
-  if (!roles.includes('history')) return {}
+  // The console shows what was recorded, where there is something.
+  if (roles.includes('console') && !roles.includes('history') && folder === undefined) return {}
+  if (!roles.includes('history') && !roles.includes('console')) return {}
   if (folder === undefined) throw new KubeNodeError(runErrors.KN1002_history())
   requireTrustedFolder(folder)
   const days = historyDays === undefined ? DEFAULT_BOUNDS.days : Number(historyDays)

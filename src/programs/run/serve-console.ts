@@ -15,6 +15,8 @@ export interface ServeOptions {
   readonly clients: ReadonlyMap<string, KubeClient>
   readonly port: number
   readonly repository?: FleetRepository | undefined
+  /** The folder of a recorded history of these clusters. */
+  readonly history?: string | undefined
   readonly readsWhenUsed?: boolean
   /** For the user at the terminal. */
   readonly print: (line: string) => void

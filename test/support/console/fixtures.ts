@@ -44,6 +44,7 @@ export const session: Session = {
   version: '0.1.0',
   person: { name: 'ada@example.org', groups: ['sre'], how: 'Link' },
   canPrepare: true,
+  isRecorded: true,
   digest: '5e55',
   clusters: [
     {

@@ -22,6 +22,10 @@ export function register(program: Command, io: Io): void {
     .option('--port <n>', 'port on the loopback address; 0 takes a free one', '0')
     .option('--repo <dir>', 'repository of the fleet, for plans of its commits')
     .option('--path <dir>', 'folder of the fleet in the repository', '.')
+    .option(
+      '--history <dir>',
+      'folder of a recorded history, whose clusters are named like the contexts; that of the local fleet when left out',
+    )
     .addOption(weakCageOption())
     .action(async (options: ConsoleAsked) => (await PROGRAMS.console.load()).serveOwnConsole(options, io))
 }

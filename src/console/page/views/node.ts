@@ -7,6 +7,7 @@ import type { NodeTopic } from '../../protocol.ts'
 import type { NodeComponentRow, NodeConditionRow, NodeHead, NodeRepairRow, NodeRow } from '../../topics.ts'
 import { topicOf } from '../../topic-name.ts'
 import { Ago, Until } from '../parts/clock.ts'
+import { LifeLink } from '../parts/life-link.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
@@ -42,6 +43,7 @@ export function NodeView(): VNode {
       sentence: head && h(Sentence, { head }),
       tools: [
         h('a', { href: to(route, 'why', { cluster, kind: 'Node', name }) }, 'Why it waits'),
+        h(LifeLink, { cluster, kind: head?.machine === undefined ? 'Node' : 'Machine', name }),
         h('a', { href: to(route, 'machines', { cluster, params: { on: `${cluster}/${name}` } }) }, 'In the heat map'),
         h(AsTable, {}),
         h(HoldButton, { cluster, target: { kind: 'Machine', name }, effects: ['Pause', 'Freeze'] }),

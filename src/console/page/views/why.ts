@@ -6,6 +6,7 @@ import { useState } from 'preact/hooks'
 import { useAnswer, useApp } from '../app.ts'
 import { Page } from '../frame.ts'
 import type { WhyAnswer, WhyNode } from '../../protocol.ts'
+import { LifeLink } from '../parts/life-link.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { LiftLine, hrefOfObject } from '../parts/wait.ts'
@@ -52,6 +53,7 @@ function Tree({
       sentence: `${kind} in cluster ${cluster}`,
       tools: [
         h('a', { href: hrefOfObject({ ...route, view: 'why' }, { cluster, kind, name }) }, 'Open it'),
+        h(LifeLink, { cluster, kind, name }),
         h(AsTable, {}),
         h('button', { type: 'button', onClick: () => setAgain(again + 1) }, 'Read again'),
       ],
