@@ -168,7 +168,7 @@ const namesTheSilence: Invariant = ({ kind, object }) => {
   // A Defender that died between the grant and the status write finds only the grant in the ledger.
   if ((permit.status.gates ?? []).length === 0) return undefined
   // A machine that sends heartbeats again by then, or whose agent still does, is granted like any other, and its repair is given up.
-  const isRight = [/which is the fault to repair/, / is healthy$/, /its agent is not$/].some((way) =>
+  const isRight = [/which is the fault to repair/, / is healthy$/, /\(its agent is alive\)$/].some((way) =>
     way.test(said ?? ''),
   )
   return isRight ? undefined : `${permit.metadata.name} is granted, and its gate says ${said}`
