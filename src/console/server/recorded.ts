@@ -1,5 +1,5 @@
-// The past before this console started: clusters at a moment and lives of objects, from a recorded history. It reads only, and shows nobody what they may not
-// read now.
+// The past before this console started: clusters at a moment and lives of objects, from a recorded history. It reads only, and shows each user
+// the kinds that they may list now.
 import type { KubeObject } from '#api/schema/object.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { objectsAt } from '#history/ask/past-client.ts'

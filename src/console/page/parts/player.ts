@@ -1,4 +1,4 @@
-// Moves a view through the past like a film: a step back or on, or by itself. Says where what is shown was not recorded.
+// Moves a view through the past like a film: a step back or on, or by itself. Names the times in which nothing was recorded.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
