@@ -35,6 +35,8 @@ const VIEWS: Readonly<Record<string, string>> = {
   'prepare-import': '#/prepare?change=import&cluster=prod&nodes=n-1',
   past: '#/past?topic=pipeline',
   'past-home': '#/pipeline?at=1769860000000',
+  life: '#/life/prod/Machine/prod-1-worker-0007',
+  'life-table': '#/life/prod/Machine/prod-1-worker-0007?as=table',
   search: '#/search',
   keys: '#/keys',
 }

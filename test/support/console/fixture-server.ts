@@ -7,7 +7,9 @@ import { applied, rowsDelta } from '#console/delta.ts'
 import type {
   ByeEvent,
   Delta,
+  LifeAnswer,
   PastAnswer,
+  RecordedAnswer,
   SearchAnswer,
   Session,
   SignInWays,
@@ -20,8 +22,8 @@ import type { PageFile } from '#console/server/page-files.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import type { PlanAnswer } from '#console/plan.ts'
 import type { PushedCommit, PushRequest } from '#console/prepared.ts'
-import { NOW, session, snapshots, why } from './fixtures.ts'
 import { reportFixture } from './report-fixture.ts'
+import { life, NOW, session, snapshots, why } from './fixtures.ts'
 import { plan, prepared } from './plan-fixtures.ts'
 
 const PAGE = readPage()
@@ -43,6 +45,8 @@ export class FixtureServer {
   isSignedOut = false
   ways: SignInWays = { ways: [] }
   why: WhyAnswer = why
+  life: LifeAnswer = life
+  recorded: RecordedAnswer = { gaps: life.gaps }
   plan: PlanAnswer = plan
   hits: SearchAnswer = { hits: [], isTruncated: false }
   readonly #page = PAGE
@@ -127,6 +131,8 @@ export class FixtureServer {
     if (path === '/api/sign-in') return json(response, this.ways)
     if (path === '/api/why') return json(response, this.why)
     if (path === '/api/report') return json(response, reportFixture(url.searchParams.get('kind') ?? ''))
+    if (path === '/api/life') return json(response, this.life)
+    if (path === '/api/recorded') return json(response, this.recorded)
     if (path === '/api/plan') return json(response, this.plan)
     if (path === '/api/search') return json(response, this.hits)
     const past = this.topics.get(url.searchParams.get('topic') ?? '')

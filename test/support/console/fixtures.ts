@@ -14,6 +14,7 @@ import type {
   SetTopic,
   SetsTopic,
   Snapshot,
+  LifeAnswer,
   WhyAnswer,
 } from '#console/protocol.ts'
 import type { RepairRow, SetRow } from '#console/topics.ts'
@@ -704,6 +705,61 @@ const node: NodeTopic = {
     },
     { id: 'Repair/kernel-deadlock-4be0643f1d98573b-0', row: 'Repair', repair },
   ],
+}
+
+const HOUR = 3_600_000
+
+/** A node that broke, was repaired, and was out of sight of the recorder for an hour. */
+export const life: LifeAnswer = {
+  cluster: 'prod',
+  kind: 'Machine',
+  name: 'prod-1-worker-0007',
+  from: NOW - 24 * HOUR,
+  to: NOW,
+  lanes: [
+    {
+      name: 'Ready',
+      states: [
+        { from: NOW - 30 * HOUR, state: 'Good', text: 'True KubeletReady' },
+        { from: NOW - 9 * HOUR, state: 'Bad', text: 'False KubeletNotReady' },
+        { from: NOW - 8 * HOUR, state: 'Unknown', text: 'Unknown NodeStatusUnknown' },
+        { from: NOW - 7 * HOUR, state: 'Good', text: 'True KubeletReady' },
+      ],
+    },
+    {
+      name: 'repair',
+      states: [
+        { from: NOW - 8.5 * HOUR, state: 'Busy', text: 'Running' },
+        { from: NOW - 7 * HOUR, state: 'Absent', text: 'Done' },
+      ],
+    },
+    {
+      name: 'TasksHung',
+      states: [
+        { from: NOW - 9 * HOUR, state: 'Bad', text: 'True BlockedTask' },
+        { from: NOW - 7 * HOUR, state: 'Good', text: 'False NoBlockedTask' },
+      ],
+    },
+  ],
+  gaps: [{ cluster: 'prod', starts: NOW - 4 * HOUR, ends: NOW - 3 * HOUR, why: 'no recorder ran', kinds: [] }],
+  marks: [NOW - 8.5 * HOUR, NOW - 2 * HOUR],
+  lines: [
+    { at: NOW - 9 * HOUR, text: 'TasksHung True (BlockedTask: task nginx:412 is blocked for 122 s)', tone: 'Bad' },
+    {
+      at: NOW - 8.5 * HOUR,
+      text: 'rule tasks-hung repaired node/prod-1-worker-0007: cordon, drain, reboot: Succeeded',
+      tone: 'Strong',
+    },
+    { at: NOW - 7 * HOUR, text: 'Ready True (KubeletReady)', tone: 'Good' },
+    { at: NOW - 4 * HOUR, text: 'not recorded for 1h: no recorder ran', tone: 'Dim' },
+    {
+      at: NOW - 2 * HOUR,
+      text: 'ada@example.org created operationalhold/disk: Freeze machine/prod-1-worker-0007',
+      tone: 'Strong',
+    },
+  ],
+  cut: 0,
+  command: 'kubenode history machine/prod-1-worker-0007',
 }
 
 export const why: WhyAnswer = {

@@ -83,6 +83,8 @@ export function problemsAs(name: string, value: unknown): readonly string[] {
 const ANSWERS: Readonly<Record<string, string>> = {
   '/api/session': 'Session',
   '/api/why': 'WhyAnswer',
+  '/api/life': 'LifeAnswer',
+  '/api/recorded': 'RecordedAnswer',
   '/api/search': 'SearchAnswer',
   '/api/plan': 'PlanAnswer',
   '/api/prepare': 'PreparedCommit',

@@ -1,4 +1,5 @@
 // The life of one object: its states as bars, what was not recorded, and what happened, line by line.
+import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
@@ -55,7 +56,7 @@ function Life({
     kind,
     name,
     ...(length !== 'all' && { from: String(ends - Number(length)) }),
-    ...(until !== undefined && { to: until }),
+    ...defined({ to: until }),
   })
   const loaded = useAnswer<LifeAnswer>(`/api/life?${query}`)
   return h(
@@ -114,8 +115,8 @@ function Lines({ life }: { readonly life: LifeAnswer }): VNode {
   const { route, now } = useApp()
   const rows = life.lines.map((line, n) => ({ ...line, id: String(n) })).toReversed()
   return h(
-    'section',
-    { class: 'stack', 'aria-label': 'What happened' },
+    'div',
+    { class: 'stack' },
     life.cut > 0 && h('p', { class: 'soft' }, `${life.cut} earlier lines are left out; choose a shorter time.`),
     h(Table<LifeLine & { readonly id: string }>, {
       caption: 'What happened',
