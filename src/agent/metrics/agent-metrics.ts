@@ -8,6 +8,7 @@ import type { MetricsConfig } from '#api/agent-config/metrics-config.ts'
 import { hostFiles, readHostText } from './host-files.ts'
 import { hostMetrics, ownFamilies, ownProcess, proportionalMemory, type DiskHistory } from './host-metrics.ts'
 import { nodeExporterFamilies } from './node-exporter.ts'
+import { type ReadTimex, timexFamilies, timexReader } from './timex.ts'
 import { type SecurityHistory, securityMetrics, setuidProgramsOfHost, sizeOfHostFile } from './security.ts'
 
 export interface MetricsPorts {
@@ -29,6 +30,7 @@ export class AgentMetrics {
   readonly #ports: MetricsPorts
   #memory: { readonly readMs: number; readonly bytes: number | undefined } | undefined
   #disks: DiskHistory | undefined
+  #readTimex: ReadTimex | undefined
   #security: SecurityHistory | undefined
 
   constructor(ports: MetricsPorts) {
@@ -48,7 +50,7 @@ export class AgentMetrics {
 
   #host(): readonly MetricFamily[] {
     const { detection, nowMs, wallMs, settings } = this.#ports
-    const exporter = settings.names === 'npd' ? [] : nodeExporterFamilies(hostFiles, wallMs())
+    const exporter = settings.names === 'npd' ? [] : [...nodeExporterFamilies(hostFiles, wallMs()), ...this.#timex()]
     if (settings.names === 'node-exporter') return exporter
     const { families, disks } = hostMetrics(detection.monitors.stats, readHostText, this.#disks, nowMs())
     this.#disks = disks
@@ -60,6 +62,11 @@ export class AgentMetrics {
     if (this.#memory === undefined || nowMs - this.#memory.readMs >= MEMORY_EVERY_MS)
       this.#memory = { readMs: nowMs, bytes: proportionalMemory(readHostText) }
     return this.#memory.bytes
+  }
+
+  #timex(): readonly MetricFamily[] {
+    this.#readTimex ??= timexReader()
+    return timexFamilies(this.#readTimex())
   }
 
   #ofSecurity(): readonly MetricFamily[] {
