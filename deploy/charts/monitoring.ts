@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify, parse } from 'yaml'
 import { SCRAPE_PORT } from '#api/agent-config/metrics-config.ts'
-import { METRICS_READER, METRICS_SERVER_NAME, metricsSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { METRICS_ACCESS, METRICS_READER, METRICS_SERVER_NAME, metricsSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { operatorScrapeConfig, SCRAPER_TOKEN } from '#measure/operator-scrape-config.ts'
 import { BOARDS } from '../dashboards/boards.ts'
 import { type Board, dashboardJson } from '../dashboards/dashboard.ts'
 import { PART_OF, selectorOf } from './labels.ts'
+import { AGENTS } from './roles.ts'
 import { METERED } from './system.ts'
 
 export const MONITORING_FILE = 'deploy/monitoring/monitoring.yaml'
@@ -39,6 +40,15 @@ const scraper: readonly KubeObject[] = [
     subjects: [{ kind: 'ServiceAccount', name: SCRAPER, namespace: SYSTEM_NAMESPACE }],
   },
 ]
+
+/** Agents ask the API server who scrapes them. Without this they answer no scraper. */
+const agentAccess: KubeObject = {
+  apiVersion: `${RBAC}/v1`,
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'kubenode:agent-metrics-access', labels: PART_OF },
+  roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: METRICS_ACCESS },
+  subjects: AGENTS.map((s) => ({ ...s, apiGroup: RBAC })),
+}
 
 type Metered = (typeof METERED)[number]
 
@@ -74,6 +84,7 @@ const podMonitor = (program: Metered): KubeObject => ({
 /** `alerts` is the text of ALERTS_FILE. */
 export const monitoringObjects = (alerts: string): readonly KubeObject[] => [
   ...scraper,
+  agentAccess,
   ...METERED.map(podMonitor),
   operatorScrapeConfig(SCRAPE_PORT),
   { apiVersion: OPERATOR, kind: 'PrometheusRule', metadata: named('kubenode'), spec: parse(alerts) as object },

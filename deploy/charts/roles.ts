@@ -16,6 +16,7 @@ import {
   JOIN_ACCOUNTS_GROUP,
   JOIN_NAMESPACE,
   LOGS_READER,
+  METRICS_ACCESS,
   METRICS_READER,
   metricsSecretName,
   PROBES_NAMESPACE,
@@ -514,7 +515,7 @@ const defenderNodeLeases: RoleEntry = {
   rules: [leases(['leases'], ['get'])],
 }
 
-const AGENTS: readonly Subject[] = [
+export const AGENTS: readonly Subject[] = [
   { kind: 'Group', name: AGENTS_GROUP },
   { kind: 'Group', name: AGENT_ACCOUNTS_GROUP },
 ]
@@ -596,10 +597,10 @@ const METERED_SUBJECTS: readonly Subject[] = [
   { kind: 'ServiceAccount', name: CONSOLE_ACCOUNT },
 ]
 
-/** Asks who reads its metrics, and whether that user may. Agents ask too, where their configuration lets Prometheus scrape them. */
+/** Asks who reads its metrics, and whether that user may. Agents ask too: monitoring.yaml binds them, since their door is closed in a cluster without Prometheus. */
 const metricsAccess: RoleEntry = {
-  name: 'kubenode:metrics-access',
-  subjects: [...METERED_SUBJECTS, ...AGENTS],
+  name: METRICS_ACCESS,
+  subjects: METERED_SUBJECTS,
   rules: [
     on('authentication.k8s.io')(['tokenreviews'], ['create']),
     on('authorization.k8s.io')(['subjectaccessreviews'], ['create']),

@@ -67,6 +67,7 @@ export const metricsSecretName = (program: string): string => `kubenode-metrics-
 /** The name that scrapers verify for every program and pod. */
 export const METRICS_SERVER_NAME = `kubenode-metrics.${SYSTEM_NAMESPACE}.svc`
 /** Its subjects may read the programs' metrics. */
+export const METRICS_ACCESS = 'kubenode:metrics-access'
 export const METRICS_READER = 'kubenode-metrics-reader'
 /** Its subjects may read component logs with `kubenode logs`. */
 export const LOGS_READER = 'kubenode-logs-reader'

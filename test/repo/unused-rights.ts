@@ -13,12 +13,6 @@ const DECLARED =
 
 export const UNUSED: readonly UnusedRight[] = [
   {
-    right:
-      /^(agents|system:serviceaccounts:kubenode-agents): create (tokenreviews\.authentication|subjectaccessreviews\.authorization)\.k8s\.io$/,
-    reason: 'an agent asks who scrapes it; hosts are closed to Prometheus until the fleet opens them',
-    test: 'src/agent/metrics/scrape-server.test.ts',
-  },
-  {
     right: /^defender: get configmaps named kubenode-service-levels in kubenode-system$/,
     reason: 'read while a policy has a rule about the budget of pools; the shipped one is switched off',
     test: 'src/defender/pool-budgets.test.ts',

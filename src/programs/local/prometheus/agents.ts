@@ -1,5 +1,5 @@
 // Keeps the files in which Prometheus finds the agents of a cluster of the local fleet: their addresses, and a token of an account that may read metrics only.
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { AGENT_ACCOUNTS_GROUP, AGENTS_GROUP, METRICS_ACCESS, METRICS_READER, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { isObject } from '#lib/json.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
@@ -11,7 +11,6 @@ import { localErrors } from '../local-errors.ts'
 
 /** As deploy/monitoring/monitoring.yaml calls it. */
 const ACCOUNT = 'kubenode-scraper'
-const ROLE = 'kubenode-metrics-reader'
 const FIELD_MANAGER = 'kubenode-local'
 /** Renewed long before. */
 const TOKEN_S = 3_600
@@ -47,14 +46,25 @@ export async function writeToken(client: KubeClient, { cluster, token: file }: A
   const options = { fieldManager: FIELD_MANAGER, force: true }
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: ACCOUNT, namespace: SYSTEM_NAMESPACE } }
   await client.apply(coreKind('ServiceAccount'), account, options)
-  const binding = {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: ACCOUNT },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: ROLE },
-    subjects: [{ kind: 'ServiceAccount', name: ACCOUNT, namespace: SYSTEM_NAMESPACE }],
-  }
-  await client.apply(bindingType, binding, options)
+  const group = 'rbac.authorization.k8s.io'
+  const bind = (name: string, role: string, subjects: readonly object[]) =>
+    client.apply(
+      bindingType,
+      {
+        apiVersion: `${group}/v1`,
+        kind: 'ClusterRoleBinding',
+        metadata: { name },
+        roleRef: { apiGroup: group, kind: 'ClusterRole', name: role },
+        subjects,
+      },
+      options,
+    )
+  await bind(ACCOUNT, METRICS_READER, [{ kind: 'ServiceAccount', name: ACCOUNT, namespace: SYSTEM_NAMESPACE }])
+  await bind(
+    'kubenode:agent-metrics-access',
+    METRICS_ACCESS,
+    [AGENTS_GROUP, AGENT_ACCOUNTS_GROUP].map((name) => ({ kind: 'Group', apiGroup: group, name })),
+  )
   const { status, text } = await client.raw({
     method: 'POST',
     path: `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${ACCOUNT}/token`,
