@@ -1,4 +1,4 @@
-// One line a benchmark and night, and which figures moved since: each against the middle of the lines before it, times as multiples of the yardstick of their own run. Pure.
+// One line a benchmark and night, and which figures moved since: each against the middle of the lines before it, times also as multiples of the yardstick of their own run. Pure.
 import { isObject } from '#lib/json.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { benchErrors } from '../bench-errors.ts'
@@ -25,7 +25,7 @@ export interface Moved {
   readonly bench: string
   readonly figure: string
   readonly now: number
-  /** The middle of the lines before, as this machine would have measured it now. */
+  /** The middle of the lines before, as measured or as this machine would have measured it, whichever is nearer. */
   readonly before: number
   /** Of `now` to `before`; infinite from nought. */
   readonly times: number
@@ -67,15 +67,24 @@ function movedOf(newest: HistoryLine, earlier: readonly HistoryLine[]): readonly
   return Object.entries(valuesOf(newest)).flatMap(([figure, now]) => {
     const values = earlier.flatMap((line) => {
       const value = valuesOf(line)[figure]
-      return value === undefined ? [] : [value * unitOf(figure, newest, line)]
+      return value === undefined ? [] : [{ plain: value, onThisMachine: value * unitOf(figure, newest, line) }]
     })
     if (values.length === 0) return []
-    const before = median(values)
+    const before = nearestTo(now, median(values.map((v) => v.plain)), median(values.map((v) => v.onThisMachine)))
     const times = before === now ? 1 : now / before
     return distance(times) <= Math.log(1 + SHARE)
       ? []
       : [{ bench: newest.bench, figure, now, before, times, lines: values.length }]
   })
+}
+
+/**
+ * Work takes longer on a slower machine, a wait does not, and most times have some of both. What lies between the two is no change, and what lies
+ * outside counts from the nearer one.
+ */
+function nearestTo(now: number, plain: number, onThisMachine: number): number {
+  const [least, most] = [Math.min(plain, onThisMachine), Math.max(plain, onThisMachine)]
+  return Math.min(Math.max(now, least), most)
 }
 
 const valuesOf = ({ figures, ratio }: HistoryLine): Figures => ({

@@ -33,7 +33,7 @@ const statement = (version: string) => ({
 })
 
 /** Long enough to be killed in, short enough for a test. */
-const SETTLE = '4s'
+const SETTLE = '8s'
 
 /** Declares a version and makes the set ask for it; the caller commits. */
 export async function addLamp(fleet: TestFleet, version: string, how: Lamp): Promise<void> {

@@ -7,7 +7,7 @@ import { SmallFleet, type Version } from './fleet.ts'
 
 const ROLLOUTS = 20
 /** Long enough to be met on a busy machine. */
-const SETTLE = '4s'
+const SETTLE = '8s'
 const WITHIN_MS = 250_000
 const MACHINES = ['node-1', 'node-2']
 
