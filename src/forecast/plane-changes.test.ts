@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { refOf } from '#delivery/object-ref.ts'
@@ -133,31 +133,68 @@ test('a restore says what it loses, once for each attempt', () => {
   expect(changes(first, without)).toEqual([])
 })
 
-test('a change of a version says in which stage the cluster has its turn', () => {
-  const pipeline = {
+describe('in a pipeline', () => {
+  const pipelineOf = (more: object) => ({
     apiVersion: API_GROUP_VERSION,
     kind: 'ReleasePipeline',
     metadata: { namespace: 'fleet', name: 'standard' },
     spec: {
       stages: [
         { name: 'test', clusters: { names: ['none'] } },
-        { name: 'prod', clusters: { names: ['one'] } },
+        { name: 'prod', clusters: { names: ['one'] }, ...more },
       ],
     },
-  }
-  const both = (object: Cluster) =>
+  })
+  const both = (object: Cluster, pipeline: object) =>
     new Map([
       [
         'hub',
         {
-          objects: [object, pipeline].map((o) => ({ ref: refOf(o), object: o, digest: sha256OfJson(o) })),
+          objects: [object, pipeline as Cluster].map((o) => ({ ref: refOf(o), object: o, digest: sha256OfJson(o) })),
           rejected: [],
         },
       ],
     ])
-  const drawn = (from: Cluster, to: Cluster) => planeChanges(both(from), both(to), undefined).map((c) => c.what)
-  expect(drawn(old, next)).toEqual([expect.stringMatching(/^upgrades .*; it has its turn in stage prod, 2 of 2$/)])
-  expect(drawn(cluster('1.35.1', 'embedded'), cluster('1.36.0', 'embedded'))).toEqual([
-    'takes cluster/one from 1.35.1 to 1.36.0 in stage prod, 2 of 2',
-  ])
+  const drawn = (from: Cluster, to: Cluster, now?: readonly PlaneNow[], more: object = {}) =>
+    planeChanges(both(from, pipelineOf(more)), both(to, pipelineOf(more)), now).map((c) => c.what)
+  const [small, next1] = [cluster('1.35.1', 'embedded'), cluster('1.36.0', 'embedded')]
+  const takes = 'takes cluster/one from 1.35.1 to 1.36.0 in stage prod, 2 of 2'
+  const known = (machines: number, history: readonly object[] = []) => [
+    planeNow(cluster('1.35.1', 'embedded', { machines: { total: machines }, history })),
+  ]
+  const completed = { version: '1.35.1', startedAt: '2026-01-01T00:00:00Z', completedAt: '2026-01-01T00:04:00Z' }
+
+  test.each<[string, readonly PlaneNow[] | undefined, object, string]>([
+    ['and an approval', undefined, {}, `${takes}, after an approval`],
+    ['that asks for none', undefined, { withoutApproval: ['Versions'] }, takes],
+    [
+      'that asks certain people',
+      undefined,
+      { before: [{ name: 'board', approval: { from: ['ada'], count: 1 } }] },
+      `${takes}, after an approval`,
+    ],
+    ['of a cluster without machines', known(0), {}, `${takes}; no such change of it is recorded`],
+    ['and how long the last one took', known(2, [completed]), {}, `${takes}, after an approval; the last one took 4m`],
+  ])('a change of a version says in which stage the cluster has its turn: one %s', (_, now, more, what) => {
+    expect(drawn(small, next1, now, more)).toEqual([what])
+  })
+
+  test('an upgrade says it after what it costs to go back', () => {
+    expect(drawn(old, next)).toEqual([
+      expect.stringMatching(/^upgrades .*; it has its turn in stage prod, 2 of 2, after an approval$/),
+    ])
+  })
+
+  test('addons and replicas have their turn too, and need no approval', () => {
+    const changed = {
+      ...old,
+      spec: {
+        ...old.spec,
+        addons: [{ name: 'coredns', version: '1.12' }],
+        controlPlane: { ...old.spec.controlPlane, replicas: 3 },
+      },
+    } as Cluster
+    expect(drawn(old, changed)).toEqual(['changes replicas, addons of cluster/one in stage prod, 2 of 2'])
+    expect(drawn(changed, changed)).toEqual([])
+  })
 })

@@ -8,6 +8,9 @@ import { restoreToken } from '#api/restore-token.ts'
 import { ROTATED_KEYS, type RotationField } from '#api/rotated-keys.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { defined } from '#lib/defined.ts'
+import { formatDuration } from '#lib/duration.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { mayAsk, type Risk, riskGate, riskOf } from '#sync/release/risk.ts'
 import { type BindingHub, bindingHub, isInStage } from './stage-members.ts'
 
 type ControlPlane = NonNullable<Cluster['spec']['controlPlane']>
@@ -22,6 +25,8 @@ export interface PlaneNow {
   readonly flavor?: string
   /** Machines of the cluster, if they were counted. */
   readonly machines?: number
+  /** How long its last completed change of the version took, in milliseconds. */
+  readonly tookMs?: number
   /** Minor versions that its host serves. */
   readonly served?: readonly string[]
   readonly change?: NonNullable<NonNullable<Cluster['status']>['change']>
@@ -40,14 +45,17 @@ export function planeNow({
   spec,
   status = {},
 }: Cluster): PlaneNow {
-  const { change, machines, served, snapshots = [], versions } = status
+  const { change, history = [], machines, served, snapshots = [], versions } = status
   const [running] = versions ?? []
+  const tookMs = history.flatMap(({ startedAt, completedAt }) =>
+    completedAt === undefined ? [] : [Date.parse(completedAt) - Date.parse(startedAt)],
+  )
   return {
     namespace,
     name,
     ...defined({ createdAt: creationTimestamp }),
     ...(running !== undefined && { version: running.version }),
-    ...defined({ change, served, flavor: spec.controlPlane?.flavor, machines: machines?.total }),
+    ...defined({ change, served, flavor: spec.controlPlane?.flavor, machines: machines?.total, tookMs: tookMs.at(-1) }),
     snapshots: snapshots.map((s) => ({ name: s.name, version: s.version, takenAt: s.takenAt })),
   }
 }
@@ -58,7 +66,12 @@ export function planeChanges(
   after: Targets,
   now: readonly PlaneNow[] | undefined,
 ): readonly PlaneChange[] {
-  return [...versionChanges(before, after, now), ...restores(before, after, now), ...keyChanges(before, after)]
+  return [
+    ...versionChanges(before, after, now),
+    ...otherChanges(before, after),
+    ...restores(before, after, now),
+    ...keyChanges(before, after),
+  ]
 }
 
 function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[] | undefined): readonly PlaneChange[] {
@@ -68,7 +81,10 @@ function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[
     const old = olds.get(key)
     const [from, to] = [old?.spec.version, wanted.spec.version]
     if (old === undefined || from === undefined || to === undefined || from === to) return []
-    const turn = turnOf(pipelines, old)
+    const { name = '', namespace = '' } = wanted.metadata
+    const live = now?.find((p) => p.name === name && p.namespace === namespace)
+    const turn = turnOf(pipelines, old, riskOf(name, wanted.spec, { spec: old.spec, machines: live?.machines }))
+    const time = now === undefined ? '' : timeText(live?.tookMs)
     const [oldMinor, newMinor] = [minorOf(from), minorOf(to)]
     // The embedded API server keeps its data across any change of its reported version. Within a minor version the old programs can read what the new ones
     // wrote.
@@ -78,25 +94,48 @@ function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[
         : [
             {
               cluster: HUB_TARGET,
-              what: `takes cluster/${wanted.metadata.name ?? ''} from ${from} to ${to} ${turn}`,
+              what: `takes cluster/${name} from ${from} to ${to} ${turn}${time}`,
               isOneWay: false,
             },
           ]
     if (oldMinor === undefined || newMinor === undefined) return []
-    const { name = '', namespace = '' } = wanted.metadata
-    const live = now?.find((p) => p.name === name && p.namespace === namespace)
     const change = newMinor > oldMinor ? forward(wanted, from, to) : back(name, live, { from, to }, now !== undefined)
-    const what = turn === undefined ? change.what : `${change.what}; it has its turn ${turn}`
+    const what = turn === undefined ? change.what : `${change.what}; it has its turn ${turn}${time}`
     return [{ cluster: HUB_TARGET, ...change, what }]
   })
 }
 
+const timeText = (tookMs: number | undefined): string =>
+  tookMs === undefined ? '; no such change of it is recorded' : `; the last one took ${formatDuration(tookMs)}`
+
+/** They disrupt no machine, and a revert brings back what was declared. */
+const OTHERS = ['replicas', 'resources', 'extraArgs'] as const
+
+function otherChanges(before: Targets, after: Targets): readonly PlaneChange[] {
+  const olds = planesIn(before.get(HUB_TARGET))
+  const { pipelines } = bindingHub(before, after)
+  return [...planesIn(after.get(HUB_TARGET))].flatMap(([key, { metadata, spec }]) => {
+    const old = olds.get(key)
+    const turn = old && turnOf(pipelines, old, undefined)
+    if (old === undefined || turn === undefined) return []
+    const fields = [
+      ...OTHERS.filter((field) => !jsonEqual(spec.controlPlane?.[field], old.spec.controlPlane?.[field])),
+      ...(jsonEqual(spec.addons ?? [], old.spec.addons ?? []) ? [] : ['addons']),
+    ]
+    if (fields.length === 0) return []
+    const what = `changes ${fields.join(', ')} of cluster/${metadata.name ?? ''} ${turn}`
+    return [{ cluster: HUB_TARGET, what, isOneWay: false }]
+  })
+}
+
 /** Its turn in the pipeline, by the cluster's stage before the commit. */
-function turnOf(pipelines: BindingHub['pipelines'], old: Cluster): string | undefined {
+function turnOf(pipelines: BindingHub['pipelines'], old: Cluster, risk: Risk | undefined): string | undefined {
   const turns = pipelines.flatMap(({ spec: { stages } }) => {
     const at = stages.findIndex((stage) => isInStage(stage, old))
     const stage = stages[at]
-    return stage === undefined ? [] : [`in stage ${stage.name}, ${at + 1} of ${stages.length}`]
+    if (stage === undefined) return []
+    const isAsked = risk !== undefined && (riskGate(stage, [risk]) !== undefined || !mayAsk(stage))
+    return [`in stage ${stage.name}, ${at + 1} of ${stages.length}${isAsked ? ', after an approval' : ''}`]
   })
   return turns[0]
 }

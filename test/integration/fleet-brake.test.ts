@@ -172,7 +172,7 @@ test('a version that failed in two clusters is stopped in the third, by its Rele
   expect(held).toMatchObject({ phase: 'Waiting', waitingFor: { seen: 'beacon 1.1.0 failed in 2 clusters (limit 2)' } })
   expect(await noteOf()).toBeUndefined()
 
-  // Nor does the Defender there let a set go on with it. Another version waits for a turn only.
+  // Nor does the Defender there let a set continue with it. Another version waits for a turn only.
   const uid = await newMachine(third)
   await startDefender(third)
   const verdictOn = async (name: string) => {
