@@ -1,5 +1,5 @@
 // The page "Your own component in ten minutes", run as printed in a repository that `kubenode init` makes: each command ends well, and what it promises is there.
-// What ends in a node of this machine ("Try it") is not run here.
+// A fleet on this machine ("Try it") is that of the tests of `local up`.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const PAGE = 'docs/tasks/own-component.md'
 const UNIT = '[Service]\nUser=prometheus\nExecStart=/usr/bin/prometheus-node-exporter $ARGS\nRestart=on-failure\n'
 
-const [, write = '', look = '', from = '', sign = '', declare = '', , , , deb = ''] = shellBlocks(PAGE)
+const [, write = '', look = '', from = '', sign = '', declare = '', deb = ''] = shellBlocks(PAGE)
 let folder = ''
 let fleet = ''
 
