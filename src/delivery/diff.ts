@@ -15,7 +15,6 @@ import { type DesiredObject, type Rejected, shortDigest } from './desired.ts'
 import { isMachineSet } from './machine-loss.ts'
 import { type InventoryRef, type ObjectRef, refText } from './object-ref.ts'
 import type { Conflict, Defer, Delete, Forget, Keep, Operation, Report, Write } from './operation.ts'
-import { successorOf } from './successor.ts'
 import { NO_OTHER_TARGET, type OtherTarget, type TargetKind } from './targets.ts'
 import { mayWrite, type Writes } from './writes.ts'
 
@@ -252,3 +251,17 @@ function meanwhileOf(
   const there = before.filter((c) => typeof live === 'object' && jsonEqual(c, live.content))
   return { meanwhile: [content, ...(there.length > 0 ? there : before)].slice(0, MAX_COMMITTED) }
 }
+
+/**
+ * An object to delete may be declared under another name by a rejected object, and is kept until that one is fixed. Undefined if none can be its successor.
+ */
+function successorOf(ref: ObjectRef, rejected: readonly Rejected[]): string | undefined {
+  const found = (is: (of: ObjectRef) => boolean) => (is(ref) ? rejected.find((r) => is(r.ref)) : undefined)
+  const set = found(isMachineSet)
+  if (set !== undefined) return `${refText(set.ref)}, which may take over its machines`
+  // An encrypted file that was renamed without the key cannot be opened. It is still the Secret with the old name.
+  const secret = found(isSecret)
+  return secret && `${refText(secret.ref)}, which may be the same under another name`
+}
+
+const isSecret = ({ group, kind }: ObjectRef): boolean => group === '' && kind === 'Secret'

@@ -5,11 +5,13 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { openDataFile, revisionOf, rowsOf } from './data-file.ts'
-import { lockFolder } from './folder-lock.ts'
 import { LOG_BOUNDS, type LogBounds } from './log-keeper.ts'
 import type { Change, Kept, StorageBackend } from './port.ts'
 import { failureError, writeFailure, type WriteFailure } from './storage-error.ts'
 import { threadFile } from './thread-file.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { type FileLock, takeFileLock } from '#lib/file-lock.ts'
+import { apiserverErrors } from '../apiserver-errors.ts'
 
 interface Waiting {
   readonly resolve: () => void
@@ -179,4 +181,16 @@ function openedOr(file: string, release: () => void): DatabaseSync {
     release()
     throw e
   }
+}
+
+/** One server per data folder: a lock that the kernel releases when the process ends in any way, kill -9 included. */
+function lockFolder(file: string): FileLock {
+  let lock: FileLock | undefined
+  try {
+    lock = takeFileLock(file)
+  } catch (e) {
+    throw new KubeNodeError(apiserverErrors.KN6116({ file, why: messageOf(e) }), { cause: e })
+  }
+  if (lock === undefined) throw new KubeNodeError(apiserverErrors.KN6103({ folder: dirname(file) }))
+  return lock
 }

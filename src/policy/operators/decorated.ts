@@ -2,19 +2,34 @@
 import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { MAX_DECORATORS, MAX_SEEN_LIST_CHARS } from '../limits.ts'
-import { conjunction, disjunction, negate } from '../verdict.ts'
-import type { Shape } from '../vocabulary.ts'
-import { describeShape } from '../vocabulary.ts'
+import { conjunction, disjunction, negate, verdictOf } from '../verdict.ts'
+import { type Shape, describeShape } from '../vocabulary.ts'
 import { RULE_CODES } from '../problem.ts'
 import { LIST_OPERATORS, seenList } from './list-operators.ts'
-import { bound, listMisfit } from './operator.ts'
-import type { Bound, Misfit, Operator, Test } from './operator.ts'
-import { PRESENCE_OPERATORS } from './presence-operators.ts'
+import { bound, listMisfit, type Bound, type Misfit, type Operator, type Test, badValue } from './operator.ts'
 import { SCALAR_OPERATORS } from './scalar-operators.ts'
 import { TALLY_OPERATORS } from './tally-operators.ts'
 import { TEXT_OPERATORS } from './text-operators.ts'
 import { TIME_OPERATORS } from './time-operators.ts'
 import { VERSION_OPERATORS } from './version-operators.ts'
+
+/** Whether a value exists. Only these operators can judge a missing value; for a fact that was not observed they return unknown too. */
+const present = (name: string, doc: string, wanted: boolean): Operator => ({
+  name,
+  doc,
+  readAs: 'presence',
+  accepts: 'anything',
+  fits: () => true,
+  bind: (value) =>
+    value === undefined || value === true
+      ? bound((seen) => (typeof seen === 'boolean' ? verdictOf(seen === wanted) : 'unknown'))
+      : badValue(`${name} takes no value (or true)`),
+})
+
+const PRESENCE_OPERATORS: readonly Operator[] = [
+  present('exists', 'The value exists.', true),
+  present('absent', 'The parent was observed, and the value does not exist.', false),
+]
 
 export const OPERATORS: ReadonlyMap<string, Operator> = new Map(
   [

@@ -15,7 +15,6 @@ import {
   type TaggedInstance,
 } from './hosts.ts'
 import type { Asked, CommonParams, Dialect, NewInstance, SeenInstance } from './dialect.ts'
-import { allPages } from './pages.ts'
 import { pairsOf, paramsReader, placeIn } from './params.ts'
 import { hostTags, TAGS, tagsFor } from './tags.ts'
 import { type Codes, meaningOf } from './codes.ts'
@@ -235,4 +234,29 @@ const reclaimOf = ({ id }: CloudHost): CloudMaintenance => ({
 function wholeTime(text = ''): string {
   const ms = Date.parse(text)
   return Number.isNaN(ms) ? '' : `${new Date(ms).toISOString().slice(0, 19)}Z`
+}
+
+/** A hundred hosts each. */
+const MOST_PAGES = 1_000
+
+interface Page<T> {
+  readonly items: readonly T[]
+  /** Empty or missing on the last page. */
+  readonly next?: string | undefined
+}
+
+/** Reads all pages of a list or fails: an incomplete list is useless. */
+async function allPages<T>(what: string, page: (next: string | undefined) => Promise<Page<T>>): Promise<readonly T[]> {
+  const items: T[] = []
+  const asked = new Set<string | undefined>()
+  let next: string | undefined
+  do {
+    const isEndless = asked.has(next) || asked.size >= MOST_PAGES
+    if (isEndless) throw new KubeNodeError(providersErrors.KN11045({ what, pages: asked.size }), { retry: 'later' })
+    asked.add(next)
+    const found = await page(next)
+    for (const item of found.items) items.push(item)
+    next = found.next === '' ? undefined : found.next
+  } while (next !== undefined)
+  return items
 }

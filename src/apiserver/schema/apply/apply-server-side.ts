@@ -1,9 +1,8 @@
 // Server-side apply: merges a configuration into an object, owns what it names, removes what it names no longer, and refuses to take from others unless forced.
-import { isObject, jsonEqual } from '#lib/json.ts'
+import { isObject, jsonEqual, setOwn } from '#lib/json.ts'
 import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
 import { problemsText, typeProblems } from './check.ts'
 import type { Conflict } from './conflict.ts'
-import { withoutNulls } from './drop-nulls.ts'
 import { type FieldSet, hasPath, recursiveDifference, sameSet } from './field-set.ts'
 import { fieldSetOf } from './field-set-of.ts'
 import { KUBECTL, lastAppliedFields, withLastApplied } from './last-applied.ts'
@@ -28,6 +27,8 @@ import {
 import { prune } from './prune.ts'
 import { updatedOwners } from './track-update.ts'
 import { trackedOnly } from './untracked.ts'
+import type { Schema } from '#api/schema/schema.ts'
+import { fieldSchema } from './typing.ts'
 
 type JsonMap = Readonly<Record<string, unknown>>
 
@@ -172,4 +173,24 @@ function followed(request: ApplyRequest, applied: JsonMap, result: ApplyResult):
   if (result.kind !== 'Applied') return result
   const object = withLastApplied(result.object, applied)
   return object === result.object ? result : { ...result, object, changed: !jsonEqual(object, request.live) }
+}
+
+/** A null without schema stays, as does a null item of a list. */
+function withoutNulls(schema: Schema | undefined, value: unknown): unknown {
+  if (schema === undefined) return value
+  if (Array.isArray(value)) {
+    const items = value.map((item) => withoutNulls(schema.items, item))
+    return items.some((item, i) => item !== value[i]) ? items : value
+  }
+  if (!isObject(value)) return value
+  let changed = false
+  const out = {}
+  for (const name of Object.keys(value)) {
+    const field = fieldSchema(schema, name)
+    const isDropped = value[name] === null && field !== undefined && field.nullable !== true
+    const after = isDropped ? undefined : withoutNulls(field, value[name])
+    if (isDropped || after !== value[name]) changed = true
+    if (!isDropped) setOwn(out, name, after)
+  }
+  return changed ? out : value
 }

@@ -1,7 +1,6 @@
 // Applies a JSON patch (RFC 6902) with the tolerances and limits of kube-apiserver; the target and the operations stay unchanged.
 import { goJsonKind } from '#lib/go-text.ts'
 import { isObject, jsonEqual, setOwn } from '#lib/json.ts'
-import { jsonSize } from './json-size.ts'
 import { FailedTest, PatchError } from './patch-error.ts'
 
 /** As in kube-apiserver: one request must not block a core. */
@@ -172,4 +171,26 @@ function copy(draft: Draft, operation: Record<string, unknown>): void {
   draft.copiedBytes += jsonSize(value, (shared) => draft.own.delete(shared), MAX_COPIED_BYTES)
   if (draft.copiedBytes > MAX_COPIED_BYTES) fail(`more than ${MAX_COPIED_BYTES} bytes would be copied`)
   add(placeOf(draft, operation, 'path', true), value)
+}
+
+/** Calls `visit` for each list and map that it counts. Strings count by UTF-16 unit, escapes not at all. */
+function jsonSize(value: unknown, visit: (container: object) => void, limit: number): number {
+  let bytes = 0
+  const pending: unknown[] = [value]
+  while (pending.length > 0 && bytes <= limit) {
+    const next = pending.pop()
+    if (Array.isArray(next)) {
+      visit(next)
+      bytes += 2 + next.length
+      for (const item of next) pending.push(item)
+    } else if (isObject(next)) {
+      visit(next)
+      bytes += 2
+      for (const key of Object.keys(next)) {
+        bytes += key.length + 4
+        pending.push(next[key])
+      }
+    } else bytes += typeof next === 'string' ? next.length + 2 : String(next).length
+  }
+  return bytes
 }
