@@ -83,6 +83,7 @@ async function allThatIsSeen(browser: Browser): Promise<string> {
     `/api/why?cluster=${CLUSTER}&kind=MachineComponentSet&name=${WORD}-set`,
     `/api/why?cluster=${CLUSTER}&kind=Machine&name=n-1`,
     '/api/plan?commit=main',
+    ...['fleet', 'pool', 'repairs', 'release'].map((kind) => `/api/report?cluster=${CLUSTER}&kind=${kind}&since=7d`),
   ]) {
     const { text } = await browser.ask(path)
     // What was asked for is in a refusal.
@@ -119,6 +120,17 @@ test('what one person reads and follows is in no answer and no change for the ot
   expect(sentTo(fewer)).not.toContain(WORD)
   expect(await allThatIsSeen(visitor)).not.toContain(WORD)
   for (const stream of [all, fewer]) stream.close()
+})
+
+test('a report that one person asked for is not the answer for another with fewer rights (S35)', async () => {
+  await world.allow('chief', ['nodes'], ['list'], '')
+  const { port } = await world.role({})
+  const [chief, visitor] = [await signedIn(port, 'chief'), await signedIn(port, 'visitor')]
+  const report = `/api/report?cluster=${CLUSTER}&kind=fleet&since=7d`
+  await expect.poll(async () => (await chief.ask(report)).status).toBe(200)
+  expect((await visitor.ask(report)).status).toBe(403)
+  expect((await visitor.ask('/api/report?cluster=elsewhere&kind=fleet&since=7d')).status).toBe(404)
+  expect((await chief.ask(`/api/report?cluster=${CLUSTER}&kind=fleet&since=400d`)).status).toBe(400)
 })
 
 test('a right that is taken away ends what is sent, within the time that is named (S35)', async () => {

@@ -16,6 +16,7 @@ const STRIP = { width: 1100, height: 400 }
 
 const PICTURES = [
   { name: 'home', hash: '#/home', viewport: WIDE, colorScheme: 'light' },
+  { name: 'health', hash: '#/health/prod', viewport: WIDE, colorScheme: 'light' },
   { name: 'machines', hash: '#/machines/prod', viewport: WIDE, colorScheme: 'light' },
   { name: 'rollout', hash: '#/rollouts/prod/base', viewport: WIDE, colorScheme: 'dark' },
   { name: 'phone', hash: '#/pipeline', viewport: PHONE, colorScheme: 'light' },
