@@ -95,3 +95,15 @@ test('what is lost in the last cluster comes before the hooks of the first', () 
   ])
   expect(oneWaySteps(differenceOf(old, now), old, now).map((o) => o.cluster)).toEqual(['z', 'a'])
 })
+
+test.each<[string, readonly object[], string]>([
+  ['before all stages', [{ name: 'test', clusters: { names: ['pre'] } }], ' before all stages'],
+  ['in that of the hub', [{ name: 'base', clusters: { hub: true } }], ' in stage base'],
+])('a Cluster leaves with the objects of the hub: %s', (_, stages, when) => {
+  const pipeline = made(API_GROUP_VERSION, 'ReleasePipeline', 'standard', { stages })
+  const [old, now] = [[pipeline, plane('Delete')], [pipeline]].map((objects) => new Map([['hub', target(objects)]]))
+  if (old === undefined || now === undefined) throw new Error('two commits')
+  expect(oneWaySteps(differenceOf(old, now), old, now).map((step) => step.what)).toEqual([
+    `deletes the control plane of cluster/pre with everything in it${when}; a revert makes an empty one`,
+  ])
+})

@@ -10,6 +10,7 @@ import { type ObjectRef, refText } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { PlaneChange } from './plane-changes.ts'
+import { bindingHub } from './stage-members.ts'
 
 export interface OneWay {
   readonly cluster: string
@@ -35,8 +36,12 @@ export function oneWaySteps(
 ): readonly OneWay[] {
   const all = (of: (difference: ClusterDifference) => readonly string[]): readonly OneWay[] =>
     shown.flatMap((difference) => of(difference).map((what) => ({ cluster: difference.cluster, what })))
+  const { pipelines } = bindingHub(before, after)
+  const stages = pipelines.flatMap(({ spec }) => spec.stages)
+  const hub = stages.find((stage) => stage.clusters.hub === true)
+  const when = hub !== undefined ? ` in stage ${hub.name}` : stages.length > 0 ? ' before all stages' : ''
   return [
-    ...all(({ cluster, changes }) => planesLost(changes, before.get(cluster))),
+    ...all(({ cluster, changes }) => planesLost(changes, before.get(cluster), when)),
     ...planes.filter((p) => p.isOneWay).map(({ cluster, what }) => ({ cluster, what })),
     ...all(machinesLost),
     ...all(contentsLost),
@@ -53,8 +58,12 @@ const contentsLost = ({ changes }: ClusterDifference): readonly string[] =>
     return more === undefined ? [] : [`deletes ${object} ${more}`]
   })
 
-/** Of any flavor: everything written to it is deleted with it. */
-function planesLost(changes: ClusterDifference['changes'], before: RenderedTarget | undefined): readonly string[] {
+/** Of any flavor: everything written to it is deleted with it. A Cluster leaves with the hub's objects, not in the turn of its cluster. */
+function planesLost(
+  changes: ClusterDifference['changes'],
+  before: RenderedTarget | undefined,
+  when: string,
+): readonly string[] {
   const removed = new Set(changes.filter(({ change }) => change === 'removed').map(({ object }) => object))
   return (before?.objects ?? []).flatMap(({ ref, object }) => {
     const { spec } = object as Cluster
@@ -65,7 +74,7 @@ function planesLost(changes: ClusterDifference['changes'], before: RenderedTarge
       spec.controlPlane !== undefined &&
       spec.deletionPolicy === 'Delete'
     return isDeleted
-      ? [`deletes the control plane of cluster/${ref.name} with everything in it; a revert makes an empty one`]
+      ? [`deletes the control plane of cluster/${ref.name} with everything in it${when}; a revert makes an empty one`]
       : []
   })
 }
