@@ -64,14 +64,7 @@ export function lifeOf(
     rows,
     lanes: lanesOf(rows, kind),
     gaps: reader.gaps(range).filter((g) => isGapOf(g, subjects)),
-    deeds: reader
-      .deeds(range)
-      .filter(
-        (d) =>
-          (names.has(d.object.slice(d.object.lastIndexOf('/') + 1)) || d.what?.includes(`/${name}`) === true) &&
-          mayRead(kindOfDeed(d)),
-      )
-      .toArray(),
+    deeds: reader.deedsAbout(names, range).filter((d) => mayRead(kindOfDeed(d))),
   }
 }
 
@@ -91,28 +84,27 @@ function relatedTo(reader: HistoryReader, kind: string, name: string, own: reado
     case 'Machine': {
       const hosts = kind === 'Node' ? machinesOf(reader, name) : nodesOf(reader, own)
       const names = [name, ...hosts.map((h) => h.name)]
-      const named = (of: string, field: string) =>
-        names.flatMap((n) => reader.subjectsWith(of, `"${field}":${JSON.stringify(n)}`))
+      const linked = (of: string) => names.flatMap((n) => reader.linkedTo(of, n))
       return [
         ...hosts,
-        ...named('RemedyOperationJob', 'name').filter((s) => isJobOf(reader, s, names)),
-        ...named('OperationalHold', 'name'),
-        ...names.flatMap((n) => reader.subjectsWith('MaintenanceEvent', JSON.stringify(n))),
-        ...named('OperationPermit', 'name'),
+        ...linked('RemedyOperationJob').filter((s) => isJobOf(reader, s, names)),
+        ...linked('OperationalHold'),
+        ...linked('MaintenanceEvent'),
+        ...linked('OperationPermit'),
       ]
     }
     case 'NodeRemedier':
-      return reader.subjectsWith('RemedyOperationJob', `"name":${JSON.stringify(name)}`)
+      return reader.linkedTo('RemedyOperationJob', name)
     case 'RemedyOperationJob':
       return reader.subjects('OperationPermit', name)
     default:
-      return reader.subjectsWith('OperationalHold', `"name":${JSON.stringify(name)}`)
+      return reader.linkedTo('OperationalHold', name)
   }
 }
 
 const machinesOf = (reader: HistoryReader, node: string): readonly Subject[] => {
   const named = reader.subjects('Machine', node)
-  return named.length > 0 ? named : reader.subjectsWith('Machine', `"name":${JSON.stringify(node)},"uid"`)
+  return named.length > 0 ? named : reader.linkedTo('Machine', node)
 }
 
 function nodesOf(reader: HistoryReader, machines: readonly Subject[]): readonly Subject[] {

@@ -146,6 +146,18 @@ export class HistoryReader {
       yield JSON.parse(String(row['line'])) as DeedLine
   }
 
+  /** Lines of who did what about objects of these names, in order. */
+  deedsAbout(names: Iterable<string>, { from, to }: Range = ALL): readonly DeedLine[] {
+    const about = this.#db.prepare(
+      'SELECT d.n, d.line FROM deed_name l JOIN deed d ON d.n = l.n WHERE l.name = ? AND d.heard >= ? AND d.heard < ?',
+    )
+    const lines = new Map<number, DeedLine>()
+    for (const name of names)
+      for (const { n, line } of about.iterate(name, from, to))
+        lines.set(Number(n), JSON.parse(String(line)) as DeedLine)
+    return [...lines.values()].toSorted((a, b) => a.n - b.n)
+  }
+
   /** Dropped days and their sums. */
   days(): readonly { readonly day: string; readonly sums: Readonly<Record<string, number>> }[] {
     return this.#db
@@ -154,14 +166,13 @@ export class HistoryReader {
       .map((r) => ({ day: String(r['day']), sums: JSON.parse(String(r['sums'])) as Readonly<Record<string, number>> }))
   }
 
-  /** Objects for which a fact with this value was recorded, such as jobs of a node. */
-  subjectsWith(kind: string, text: string): readonly Subject[] {
+  /** Objects of a kind that are for another one: repairs and permits of a node, jobs of a rule. */
+  linkedTo(kind: string, name: string): readonly Subject[] {
     return this.#db
       .prepare(
-        `SELECT DISTINCT s.* FROM subject s JOIN row r ON r.subject = s.id JOIN value v ON v.id = r.value
-         WHERE s.kind = ? AND instr(v.json, ?) > 0 ORDER BY s.id`,
+        'SELECT s.* FROM link l JOIN subject s ON s.id = l.subject WHERE l.name = ? AND s.kind = ? ORDER BY s.id',
       )
-      .all(kind, text)
+      .all(name, kind)
       .map(subjectFrom)
   }
 

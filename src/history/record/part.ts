@@ -10,7 +10,7 @@ import type { KubeClient } from '#kube/client.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { RuntimeMetrics } from '#runtime/metrics.ts'
 import { historyErrors } from '../history-errors.ts'
-import { bytesOf, dropOldestDay } from '../store/drop-days.ts'
+import { bytesOf, dropOldestDay, dropOldestDeeds } from '../store/drop-days.ts'
 import { asideOf, historyFile, openForRecording } from '../store/file.ts'
 import { HistoryWriter } from '../store/writer.ts'
 import type { HistoryBounds } from './bounds.ts'
@@ -102,6 +102,8 @@ export class HistoryPart implements Part {
     if (this.#running === undefined) return
     const { db, writer } = this.#running
     try {
+      const lines = dropOldestDeeds(db, bounds)
+      if (lines > 0) log.info('the oldest lines of who did what are dropped', { lines })
       const dropped = dropOldestDay(db, bounds, clock.now())
       if (dropped !== undefined) {
         writer.names.forgetValues()

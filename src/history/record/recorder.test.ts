@@ -129,6 +129,41 @@ test('a watch that lost its place is a gap of its kind, from the last that was h
   expect(gaps.every((g) => g.why === 'WatchLost' || g.why === 'WatchLate')).toBe(true)
 })
 
+test('a server that was restored from a backup is a gap, and what is in the backup is the state from then on', async () => {
+  const w = world()
+  w.plantNode('n-1')
+  w.plantNode('n-2')
+  const backup = w.server()
+  for (const node of w.kube.all(nodeType)) backup.restore(nodeType, structuredClone(node))
+  let server = w.kube
+  const client = new Proxy(w.kube.client({ actor: 'history' }), {
+    get: (_, method) => {
+      const now: unknown = server.client({ actor: 'history' })
+      const value: unknown = Reflect.get(now as object, method, now)
+      return typeof value === 'function' ? value.bind(now) : value
+    },
+  })
+  const part = await w.recorder(w.folder, client)
+  for (const status of ['False', 'True', 'False']) {
+    w.setReady('n-1', status)
+    await w.clock.advance(10_000)
+  }
+  // It does not know the versions that were handed out after the backup.
+  const refusedUntil = w.clock.now() + 660_000
+  backup.faults = {
+    ...backup.faults,
+    call: (c) =>
+      c.verb === 'watch' && w.clock.now() < refusedUntil ? { kind: 'refuse', when: 'before', code: 410 } : undefined,
+  }
+  server = backup
+  w.kube.closeWatches('history', 'lost')
+  await w.clock.advance(1_200_000)
+  await part.stop()
+  expect(w.readyOf('n-1')).toEqual(['True', 'False', 'True', 'False', 'True'])
+  const gaps = w.read((r) => r.gaps()).filter((g) => g.kind === 'Node')
+  expect(gaps.map((g) => g.why)).toContain('ServerWentBack')
+})
+
 test('an object that flaps is recorded so often in an hour, then is a gap until the hour ends with its true state', async () => {
   const w = world({ bounds: { rowsPerHour: 20 } })
   w.plantNode('n-1')

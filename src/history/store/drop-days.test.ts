@@ -11,7 +11,8 @@ import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { dropOldestDay } from './drop-days.ts'
+import { dropOldestDay, dropOldestDeeds } from './drop-days.ts'
+import { type DeedLine, beginningOf, chainProblem, chained } from '../deeds/chain.ts'
 import { openForRecording } from './file.ts'
 import { HistoryWriter } from './writer.ts'
 import { shapeOfKind } from '../facts/shapes.ts'
@@ -130,4 +131,26 @@ test('a day of many objects is dropped in one call', () => {
   expect(db.prepare('SELECT count(*) AS n FROM subject').get()).toEqual({ n: 0 })
   expect(db.prepare('SELECT count(*) AS n FROM value').get()).toEqual({ n: 0 })
   db.close()
+})
+
+test('who did what keeps within its share of the size: the oldest lines go, and the chain of the others is whole', () => {
+  const { db, folder } = onSmallDisk(100_000)
+  const writer = new HistoryWriter(db)
+  let last: Pick<DeedLine, 'n' | 'digest'> = { n: 0, digest: beginningOf('c') }
+  const deeds = Array.from({ length: 50 }, (_, i) => {
+    const line = chained(
+      { who: 'ada', did: 'created', object: `set/s-${i}` },
+      { n: last.n + 1, cluster: 'c', heard: i, prev: last.digest },
+    )
+    last = line
+    return line
+  })
+  writer.write({ rows: [], gaps: [], deeds, now: 1 })
+  expect(dropOldestDeeds(db, { maxBytes: 20 * 4 * 512 })).toBe(30)
+  expect(dropOldestDeeds(db, { maxBytes: 20 * 4 * 512 })).toBe(0)
+  const reader = new HistoryReader(folder, 'c')
+  const kept = [...reader.deeds()]
+  expect([kept.length, kept[0]?.n, chainProblem(kept)]).toEqual([20, 31, undefined])
+  expect([reader.deedsAbout(['s-0']).length, reader.deedsAbout(['s-49']).length]).toEqual([0, 1])
+  reader.close()
 })

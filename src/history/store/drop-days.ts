@@ -28,6 +28,29 @@ export const bytesOf = (db: DatabaseSync): number =>
 
 const dayOf = (ms: number): string => timestamp(ms).slice(0, DAY_CHARS)
 
+/** Lines of who did what may take this share of the size. */
+const DEEDS_SHARE = 1 / 4
+/** A line with its names. */
+const DEED_BYTES = 512
+
+/**
+ * Who did what is kept longer than the facts, but not forever. Called each hour; drops a bounded number of lines. The chain of the others is whole from its
+ * first line on.
+ */
+export function dropOldestDeeds(db: DatabaseSync, { maxBytes }: Pick<KeptBounds, 'maxBytes'>): number {
+  const span = db.prepare('SELECT min(n) AS first, max(n) AS last FROM deed').get()
+  if (span === undefined || span['first'] === null) return 0
+  const [first, last] = [Number(span['first']), Number(span['last'])]
+  const most = Math.max(1, Math.floor((maxBytes * DEEDS_SHARE) / DEED_BYTES))
+  const until = Math.min(last - most, first + MAX_DELETED - 1)
+  if (until < first) return 0
+  db.exec('BEGIN IMMEDIATE')
+  db.prepare('DELETE FROM deed_name WHERE n <= ?').run(until)
+  db.prepare('DELETE FROM deed WHERE n <= ?').run(until)
+  db.exec('COMMIT')
+  return until - first + 1
+}
+
 /** Call hourly. Drops at most one day per call, to keep calls short. Undefined if there was nothing to drop. */
 export function dropOldestDay(db: DatabaseSync, { maxBytes, days }: KeptBounds, now: number): DroppedDay | undefined {
   const today = Math.floor(now / DAY_MS) * DAY_MS
@@ -73,6 +96,7 @@ function dropDay(db: DatabaseSync, day: number): number {
   db.prepare('DELETE FROM gap WHERE ends < ?').run(day + DAY_MS)
   db.prepare(UNUSED_VALUES).run(Math.floor(day / DAY_MS), end)
   db.exec(UNUSED_SUBJECTS)
+  db.exec('DELETE FROM link WHERE NOT EXISTS (SELECT 1 FROM subject WHERE subject.id = link.subject)')
   db.exec('COMMIT')
   return gone.length
 }

@@ -1,8 +1,10 @@
 // The tables of a history and the migrations from older layouts. One file per cluster.
 import type { DatabaseSync } from 'node:sqlite'
+import type { Deed } from '../deeds/deeds.ts'
+import { LINKING_TOPICS, namesIn, namesInDeed } from './links.ts'
 
 /** Raised with each migration below. */
-export const LAYOUT = 1
+export const LAYOUT = 2
 /** Rows are small and there are millions: larger pages waste less. */
 const PAGE_BYTES = 8_192
 /** The id of a row is its time of observation times this, plus a number: rows are in the order of observation, and a time range is a range of ids. */
@@ -27,8 +29,26 @@ const TABLES = `
   CREATE TABLE day (day TEXT PRIMARY KEY, sums TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE fact (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;`
 
+/** Names of the objects that a subject is for, such as the node of a repair, and those that a line of who did what is about. */
+const LINKS = `
+  CREATE TABLE link (name TEXT NOT NULL, subject INTEGER NOT NULL, PRIMARY KEY (name, subject)) WITHOUT ROWID;
+  CREATE TABLE deed_name (name TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (name, n)) WITHOUT ROWID;`
+
 /** Migrations, each from one layout to the next. */
-const MIGRATIONS: Readonly<Record<number, string>> = {}
+const MIGRATIONS: Readonly<Record<number, (db: DatabaseSync) => void>> = {
+  1: (db) => {
+    db.exec(LINKS)
+    const link = db.prepare('INSERT OR IGNORE INTO link VALUES (?, ?)')
+    const linking = LINKING_TOPICS.map((path) => `'${path}'`).join()
+    const rows = db.prepare(`SELECT DISTINCT r.subject, t.path, v.json FROM topic t JOIN row r ON r.topic = t.id
+      JOIN value v ON v.id = r.value WHERE t.path IN (${linking})`)
+    for (const { subject, path, json } of rows.iterate())
+      for (const name of namesIn(String(path), String(json))) link.run(name, Number(subject))
+    const ofDeed = db.prepare('INSERT OR IGNORE INTO deed_name VALUES (?, ?)')
+    for (const { n, line } of db.prepare('SELECT n, line FROM deed').iterate())
+      for (const name of namesInDeed(JSON.parse(String(line)) as Deed)) ofDeed.run(name, Number(n))
+  },
+}
 
 export const pragma = (db: DatabaseSync, name: string): number =>
   Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0)
@@ -41,11 +61,22 @@ export function brought(db: DatabaseSync): boolean {
     db.exec(
       `PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL`,
     )
-    db.exec(`BEGIN IMMEDIATE; ${TABLES} PRAGMA user_version = ${LAYOUT}; COMMIT`)
+    db.exec(`BEGIN IMMEDIATE; ${TABLES} ${LINKS} PRAGMA user_version = ${LAYOUT}; COMMIT`)
     return true
   }
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-  for (let from = seen; from < LAYOUT; from++)
-    db.exec(`BEGIN IMMEDIATE; ${MIGRATIONS[from] ?? ''} PRAGMA user_version = ${from + 1}; COMMIT`)
+  for (let from = seen; from < LAYOUT; from++) migrate(db, from)
   return true
+}
+
+/** As a whole or not at all. */
+function migrate(db: DatabaseSync, from: number): void {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    MIGRATIONS[from]?.(db)
+    db.exec(`PRAGMA user_version = ${from + 1}; COMMIT`)
+  } catch (e) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw e
+  }
 }

@@ -52,6 +52,11 @@ export class Names {
     return id
   }
 
+  /** Undefined if no row has it yet. */
+  topicKnown(path: string): number | undefined {
+    return this.#topics.get(path)
+  }
+
   value(json: string): number {
     const known = this.#values.get(json) ?? this.#newValues.get(json)
     if (known !== undefined) return known

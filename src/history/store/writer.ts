@@ -3,6 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Packed, NOT_SAID, packed } from '../facts/transition.ts'
 import { type DeedLine, beginningOf } from '../deeds/chain.ts'
 import { ROWS_PER_MS } from './layout.ts'
+import { LINKING_TOPICS, namesIn, namesInDeed } from './links.ts'
 import { Names } from './names.ts'
 
 const DAY_MS = 86_400_000
@@ -62,6 +63,9 @@ export class HistoryWriter {
   readonly #alive: StatementSync
   readonly #openOf: StatementSync
   readonly #use: StatementSync
+  readonly #link: StatementSync
+  readonly #deedName: StatementSync
+  readonly #text: StatementSync
   /** Values already marked as used on this day. */
   readonly #used = { day: 0, ids: new Set<number>() }
   /** Id of the last row. */
@@ -80,6 +84,9 @@ export class HistoryWriter {
     this.#alive = db.prepare("INSERT INTO fact VALUES ('alive', ?) ON CONFLICT DO UPDATE SET value = excluded.value")
     this.#openOf = db.prepare('SELECT topic, value, stamp FROM open WHERE subject = ?')
     this.#use = db.prepare('UPDATE value SET used = ? WHERE id = ? AND used < ?')
+    this.#deedName = db.prepare('INSERT OR IGNORE INTO deed_name VALUES (?, ?)')
+    this.#link = db.prepare('INSERT OR IGNORE INTO link VALUES (?, ?)')
+    this.#text = db.prepare('SELECT json AS text FROM value WHERE id = ?')
     this.#last = Number(db.prepare('SELECT coalesce(max(id), 0) AS id FROM row').get()?.['id'])
   }
 
@@ -128,6 +135,7 @@ export class HistoryWriter {
     this.#db.exec('BEGIN IMMEDIATE')
     try {
       this.names.write()
+      const linking = new Map(LINKING_TOPICS.map((path) => [this.names.topicKnown(path), path]))
       for (const { subject, topic, value, said, heard } of rows) {
         last = Math.max(last + 1, heard * ROWS_PER_MS)
         // Seconds, like the sources' times. Negative if the source's clock is ahead.
@@ -140,10 +148,17 @@ export class HistoryWriter {
         }
         this.#open.run(subject, topic, value, said === NOT_SAID ? null : said)
         this.#markUsed(value, Math.floor(at / DAY_MS))
+        const path = linking.get(topic)
+        if (path !== undefined)
+          for (const name of namesIn(path, String(this.#text.get(value)?.['text'] ?? 'null')))
+            this.#link.run(name, subject)
       }
       for (const g of gaps)
         this.#gap.run(g.starts, g.ends ?? null, g.why, g.kind ?? null, g.subject ?? null, g.details ?? null)
-      for (const line of deeds) this.#deed.run(line.n, line.heard, JSON.stringify(line))
+      for (const line of deeds) {
+        this.#deed.run(line.n, line.heard, JSON.stringify(line))
+        for (const name of namesInDeed(line)) this.#deedName.run(name, line.n)
+      }
       this.#alive.run(now)
       this.#db.exec('COMMIT')
     } catch (e) {

@@ -33,17 +33,22 @@ export class HistoryWorld {
   constructor(options: Options = {}) {
     this.#options = options
     this.clock = new VirtualClock(options.startMs)
+    this.kube = this.server()
+  }
+
+  /** A server of its own, such as the one before a restore. */
+  server(): FakeKube {
     const kinds = KINDS.map((type) => ({ type, schema: type.schema, status: type.definition.status !== undefined }))
-    this.kube = new FakeKube({ clock: this.clock, random: seededRandom(7), kinds })
+    return new FakeKube({ clock: this.clock, random: seededRandom(7), kinds })
   }
 
   /** Started, and with the first lists read. */
-  async recorder(folder = this.folder): Promise<HistoryPart> {
-    const { clock, kube } = this
+  async recorder(folder = this.folder, client = this.kube.client({ actor: 'history' })): Promise<HistoryPart> {
+    const { clock } = this
     const part = new HistoryPart({
       folder,
       cluster: CLUSTER,
-      client: kube.client({ actor: 'history' }),
+      client,
       clock,
       random: seededRandom(3),
       log: this.#options.log ?? silentLogger,
