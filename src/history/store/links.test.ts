@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { defined } from '#lib/defined.ts'
 import { imported } from '../lines/import.ts'
 import { readLines } from '../lines/file.ts'
 import { HistoryReader } from '../ask/reader.ts'
@@ -56,7 +57,7 @@ test('a file of the layout before gets the same links as one that is written now
 })
 
 test('a line of who did what is about its object and those that its text names', () => {
-  const names = (object: string, what?: string) => namesInDeed({ object, ...(what !== undefined && { what }) })
+  const names = (object: string, what?: string) => namesInDeed({ object, ...defined({ what }) })
   expect(names('operationalhold/h', 'Freeze machine/n-1 until 2026-12-01T00:00:00Z')).toEqual(['h', 'n-1'])
   expect(names('fleetsource/kubenode-system/fleet')).toEqual(['fleet'])
   expect(names('node/n-1', 'cordon, drain: Succeeded')).toEqual(['n-1'])
