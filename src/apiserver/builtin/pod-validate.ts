@@ -137,12 +137,11 @@ const EPHEMERAL_FIELDS: ReadonlySet<string> = new Set([
 function ephemeralProblems(c: Fields, at: string, others: ReadonlySet<string>): FieldProblem[] {
   const refused = 'cannot be set for an Ephemeral Container'
   const target = text(c['targetContainerName'])
-  const isSaid = (v: unknown) =>
-    v !== undefined && !(typeof v === 'object' && v !== null && Object.keys(v).length === 0)
+  const isSet = (v: unknown) => v !== undefined && !(typeof v === 'object' && v !== null && Object.keys(v).length === 0)
   return [
     ...(target === '' || others.has(target) ? [] : [notFound(`${at}.targetContainerName`, target)]),
     ...Object.keys(c)
-      .filter((field) => !EPHEMERAL_FIELDS.has(field) && isSaid(c[field]))
+      .filter((field) => !EPHEMERAL_FIELDS.has(field) && isSet(c[field]))
       .map((field) => forbidden(`${at}.${field}`, refused)),
     ...listAt(c, 'volumeMounts').flatMap((m, i) =>
       ['subPath', 'subPathExpr']

@@ -8,7 +8,7 @@ const REMEMBERED = 1_024
 export class RefusalLog {
   readonly #log: Logger
   readonly #now: () => number
-  readonly #told = new Map<string, { readonly at: number; more: number }>()
+  readonly #refusals = new Map<string, { readonly at: number; more: number }>()
 
   /** `now` is monotonic. */
   constructor(log: Logger, now: () => number) {
@@ -17,16 +17,16 @@ export class RefusalLog {
   }
 
   note(user: string, reason: string): void {
-    const before = this.#told.get(user)
+    const before = this.#refusals.get(user)
     const at = this.#now()
     if (before !== undefined && at - before.at < EVERY_MS) {
       before.more++
       return
     }
-    this.#told.delete(user)
-    const [oldest] = this.#told.size >= REMEMBERED ? this.#told.keys() : []
-    if (oldest !== undefined) this.#told.delete(oldest)
-    this.#told.set(user, { at, more: 0 })
+    this.#refusals.delete(user)
+    const [oldest] = this.#refusals.size >= REMEMBERED ? this.#refusals.keys() : []
+    if (oldest !== undefined) this.#refusals.delete(oldest)
+    this.#refusals.set(user, { at, more: 0 })
     this.#log.warn('request body refused', { user, reason, refusedSinceLastLine: before?.more ?? 0 })
   }
 }

@@ -121,7 +121,7 @@ export class NodeWatch {
     await storeObject(this.#parts.store, stored, (o) => {
       // a heartbeat may have arrived since
       const isStillSilent = isSilent && (o === stored.value || nodeFacts(o).heartbeat === facts.heartbeat)
-      return tainted(isStillSilent ? unheard(o, now) : o, now, evicts)
+      return tainted(isStillSilent ? unknownReady(o, now) : o, now, evicts)
     })
   }
 
@@ -145,7 +145,7 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 const REPORTED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
 
-function unheard(o: KubeObject, now: number): KubeObject {
+function unknownReady(o: KubeObject, now: number): KubeObject {
   const conditions = conditionsOf(o)
   if (!conditions.some((c) => REPORTED.includes(String(c['type'])) && c['status'] !== 'Unknown')) return o
   const next = conditions.map((c) =>

@@ -12,7 +12,7 @@ import type { Action, Pending } from './keyboard.ts'
 import { keepPageSecret } from './live/page-secret.ts'
 import { serverNow } from './live/server-time.ts'
 import { Store } from './live/store.ts'
-import { Look, applyLook } from './theme.ts'
+import { ThemeChoice, applyTheme } from './theme.ts'
 import { Loading, Notice } from './parts/states.ts'
 import { hrefOf, parseRoute, to, withParams } from './router.ts'
 import type { Route, View } from './router.ts'
@@ -93,7 +93,7 @@ function Root({ store }: { readonly store: Store }): VNode {
         : h(Notice, { title: 'The console does not answer' }, `${session.message}. The page tries again by itself.`),
     )
   const app: App = { store, session: session.value, route, go, announce, announced, now: serverNow }
-  const frame = h(Frame, { look: h(Look, {}), children: h(VIEWS[route.view], { key: route.view }) })
+  const frame = h(Frame, { look: h(ThemeChoice, {}), children: h(VIEWS[route.view], { key: route.view }) })
   const voice = h('div', { class: 'off-screen', role: 'status', id: 'voice' }, announced)
   return createElement(AppContext.Provider, { value: app }, frame, voice) as VNode
 }
@@ -204,7 +204,7 @@ function step(by: 1 | -1): boolean {
 }
 
 keepPageSecret()
-applyLook()
+applyTheme()
 const store = new Store()
 const page = document.getElementById('page')
 if (page !== null) {

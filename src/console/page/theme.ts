@@ -13,17 +13,17 @@ const kept = (): string => {
   }
 }
 
-export function applyLook(look = kept()): void {
+export function applyTheme(look = kept()): void {
   if (look === 'dark' || look === 'light') document.documentElement.dataset['look'] = look
   else delete document.documentElement.dataset['look']
 }
 
-export function Look(): VNode {
-  const [look, setLook] = useState(kept)
+export function ThemeChoice(): VNode {
+  const [theme, setTheme] = useState(kept)
   const choose = (e: Event): void => {
     const next = (e.currentTarget as HTMLSelectElement).value
-    setLook(next)
-    applyLook(next)
+    setTheme(next)
+    applyTheme(next)
     try {
       localStorage.setItem(KEY, next)
     } catch {
@@ -32,7 +32,7 @@ export function Look(): VNode {
   }
   return h(
     'select',
-    { 'aria-label': 'Look', value: look, onChange: choose },
+    { 'aria-label': 'Look', value: theme, onChange: choose },
     h('option', { value: '' }, 'Look: system'),
     h('option', { value: 'light' }, 'Light'),
     h('option', { value: 'dark' }, 'Dark'),

@@ -58,11 +58,11 @@ function setup(context: ControllerContext): RunningModule {
   const secretValues = new SecretValues({ client, clock })
   const contents = CommittedContents.of(context.informers)
   const behind = (name: string) => void clock.after(BEHIND_REQUEUE_MS, () => wake(name))
-  const beating = { agentHeartbeats: newHeartbeats(), nodeHeartbeats: newHeartbeats() }
+  const heartbeats = { agentHeartbeats: newHeartbeats(), nodeHeartbeats: newHeartbeats() }
   const ended = new EndedPermits(clock)
   const endedOrders = new EndedOrders(() => clock.monotonic())
   const memory = { hostLists, exhausted, sightings, ended, endedOrders }
-  const observing = { client, caches, secretValues, contents, behind, ...beating, providers, ...memory, now }
+  const observing = { client, caches, secretValues, contents, behind, ...heartbeats, providers, ...memory, now }
   const permitNow = new SharedReads((name) => outcomeOf(() => client.get(operationPermit, { name })))
   const writing = { client, clock, random, cache: caches.machines, permitNow }
   const tools: MachineTools = { ...writing, providers, cluster, join, exhausted, sightings, secretValues }

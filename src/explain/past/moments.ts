@@ -63,14 +63,14 @@ const labelOf = ({ subject }: Transition): string =>
 
 /** Undefined if it is not worth a line. `before` is the earlier value. */
 function momentOf(row: Transition, before: string | undefined): Moment | undefined {
-  const line = told(row, before)
+  const line = textOf(row, before)
   if (line === undefined) return undefined
   return { heard: row.heard, said: row.said, object: labelOf(row), ...line }
 }
 
-type Told = Pick<Moment, 'text' | 'tone'>
+type MomentText = Pick<Moment, 'text' | 'tone'>
 
-function told({ topic, value, subject }: Transition, before: string | undefined): Told | undefined {
+function textOf({ topic, value, subject }: Transition, before: string | undefined): MomentText | undefined {
   if (topic === EXISTS) return existence(value, before)
   const [section, key, item] = topic.split('/')
   const path = `${section}/${key}`
@@ -94,9 +94,9 @@ function told({ topic, value, subject }: Transition, before: string | undefined)
   return neutral(`${key ?? topic}: ${shown(value)}`)
 }
 
-const neutral = (text: string): Told => ({ text, tone: 'Plain' })
+const neutral = (text: string): MomentText => ({ text, tone: 'Plain' })
 
-function existence(value: string | undefined, before: string | undefined): Told | undefined {
+function existence(value: string | undefined, before: string | undefined): MomentText | undefined {
   if (value === undefined) return neutral('deleted')
   return before === undefined ? neutral('created') : undefined
 }
@@ -114,7 +114,7 @@ const shown = (json: string): string => {
   return whole.length > MAX_TEXT ? `${whole.slice(0, MAX_TEXT - 1)}…` : whole
 }
 
-function ofCondition(type: string, value: string | undefined, before: string | undefined): Told | undefined {
+function ofCondition(type: string, value: string | undefined, before: string | undefined): MomentText | undefined {
   if (value === undefined) return neutral(`${type} is no longer reported`)
   const [now, old] = [parsed(value), parsed(before)]
   if (now['status'] === old['status'] && now['reason'] === old['reason']) return undefined
@@ -130,7 +130,7 @@ function ofCondition(type: string, value: string | undefined, before: string | u
   }
 }
 
-function ofComponent(name: string, value: string | undefined, before: string | undefined): Told | undefined {
+function ofComponent(name: string, value: string | undefined, before: string | undefined): MomentText | undefined {
   if (value === undefined) return neutral(`${name} is gone`)
   const [now, old] = [parsed(value), parsed(before)]
   if (now['state'] === old['state'] && now['version'] === old['version']) return undefined
@@ -142,7 +142,7 @@ function ofComponent(name: string, value: string | undefined, before: string | u
   }
 }
 
-function ofOrder(name: string, value: string | undefined, before: string | undefined): Told | undefined {
+function ofOrder(name: string, value: string | undefined, before: string | undefined): MomentText | undefined {
   const [now, old] = [parsed(value), parsed(before)]
   if (now['version'] === old['version']) return undefined
   return value === undefined
@@ -152,7 +152,7 @@ function ofOrder(name: string, value: string | undefined, before: string | undef
       )
 }
 
-function ofPart(what: string, value: string | undefined, before: string | undefined): Told | undefined {
+function ofPart(what: string, value: string | undefined, before: string | undefined): MomentText | undefined {
   if (value === undefined) return undefined
   const [now, old] = [parsed(value), parsed(before)]
   if (now['phase'] === old['phase']) return undefined
@@ -163,7 +163,7 @@ function ofPart(what: string, value: string | undefined, before: string | undefi
   }
 }
 
-function ofSlice(value: string | undefined, before: string | undefined): Told | undefined {
+function ofSlice(value: string | undefined, before: string | undefined): MomentText | undefined {
   if (value === undefined) return undefined
   const [now, old] = [parsed(value), parsed(before)]
   if (now['phase'] === old['phase']) return undefined
@@ -174,7 +174,7 @@ function ofSlice(value: string | undefined, before: string | undefined): Told | 
   }
 }
 
-function ofStep(value: string | undefined, before: string | undefined): Told | undefined {
+function ofStep(value: string | undefined, before: string | undefined): MomentText | undefined {
   if (value === undefined) return undefined
   const [now, old] = [parsed(value), parsed(before)]
   const outcome = text(now['outcome'])
@@ -185,7 +185,7 @@ function ofStep(value: string | undefined, before: string | undefined): Told | u
   }
 }
 
-function ofPhase(value: string | undefined, before: string | undefined): Told | undefined {
+function ofPhase(value: string | undefined, before: string | undefined): MomentText | undefined {
   if (value === undefined) return undefined
   const phase = shown(value)
   return { text: `phase ${before === undefined ? '' : `${shown(before)} → `}${phase}`, tone: toneOf(phase) }

@@ -10,7 +10,7 @@ import { topicOf } from '../../topic-name.ts'
 import { draw } from './draw.ts'
 import { cellAt, fieldOf, moved } from './field.ts'
 import type { Field, Move } from './field.ts'
-import { onLook } from './legend.ts'
+import { onThemeChange } from './legend.ts'
 import { machineAt, spoken } from './machines.ts'
 import type { Machine, Machines, Wanted } from './machines.ts'
 
@@ -42,7 +42,7 @@ export function HeatMap({ cells, wanted, isMany }: Props): VNode {
     const paint = (): void =>
       void (canvas.current && draw(canvas.current, { field, machines: cells, active: pointed ?? active }))
     paint()
-    return onLook(paint)
+    return onThemeChange(paint)
   }, [field, cells, active, pointed])
   const machine = machineOf(cells, pointed ?? active)
   const choose = (id: number | undefined): void => {

@@ -45,13 +45,13 @@ function Sample({ shade }: { readonly shade: Shade }): VNode {
   useEffect(() => {
     const draw = (): void => void (canvas.current && drawSample(canvas.current, shade))
     draw()
-    return onLook(draw)
+    return onThemeChange(draw)
   }, [shade.color, shade.pattern, shade.isPale])
   return h('canvas', { ref: canvas, 'aria-hidden': 'true' })
 }
 
 /** Colors come from the style sheet, so redraw when the theme changes. */
-export function onLook(draw: () => void): () => void {
+export function onThemeChange(draw: () => void): () => void {
   const media = matchMedia('(prefers-color-scheme: dark)')
   media.addEventListener('change', draw)
   const observer = new MutationObserver(draw)

@@ -130,6 +130,6 @@ function shares(
     if (ms > 0) sums.set(state, (sums.get(state) ?? 0) + ms)
   }
   const last = parts.at(-1)
-  const told = [...sums].map(([state, ms]) => `${state.toLowerCase()} ${span(ms)}`).join(', ')
-  return `${told === '' ? 'nothing known' : told}${last === undefined ? '' : `; in the end ${last.text}`}`
+  const durations = [...sums].map(([state, ms]) => `${state.toLowerCase()} ${span(ms)}`).join(', ')
+  return `${durations === '' ? 'nothing known' : durations}${last === undefined ? '' : `; in the end ${last.text}`}`
 }
