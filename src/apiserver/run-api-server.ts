@@ -4,6 +4,7 @@ import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { letHeapGrow } from '#lib/heap-growth.ts'
 import type { Logger } from '#lib/log.ts'
 import { makePrivateFolder, namesIn } from '#lib/private-folder.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
@@ -13,7 +14,6 @@ import type { OnAllowed } from './auth/authorizer.ts'
 import { usedRights } from './auth/used-rights.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
 import type { ApiServerOptions } from './api-server.ts'
-import { setFlagsFromString } from 'node:v8'
 
 /** More than that takes seconds to read, in which nothing is served. */
 const MANY_BYTES = 32 * 1024 * 1024
@@ -127,7 +127,7 @@ export async function runApiServer({
     await server.close()
     throw e
   }
-  letHeapGrow()
+  letHeapGrow(GROWTH_PERCENT)
   const ended = new Promise<void>((resolve, reject) => {
     const stop = () => void server.close().then(resolve, reject)
     // the end is not orderly then: pending writes must not delay it
@@ -174,16 +174,11 @@ function writeKubeconfig(path: string, text: string): void {
 }
 
 /**
- * Relative to live data. The engine's own rule lets a small heap grow by a tenth and starts marking when less than one new space of that is left: a server in
- * its first minute marked six times on its way to 30 MB. With this factor it marks as rarely, and starts early enough to mark in the background: starting
- * at the last moment, which also counts bodies outside the heap, meant collecting at once, and every client waited 20 ms or more.
+ * The engine's own rule lets a small heap grow by a tenth and starts marking when less than one new space of that is left: a server in its first minute marked
+ * six times on its way to 30 MB. With this factor it marks as rarely, and starts early enough to mark in the background: starting at the last moment, which
+ * also counts bodies outside the heap, meant collecting at once, and every client waited 20 ms or more.
  */
 const GROWTH_PERCENT = 200
-
-/** After loading: compiled code that was cached under other flags is rejected. */
-function letHeapGrow(): void {
-  setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`)
-}
 
 /**
  * Small Buffers are slices of pools, and a pool that is alive at two collections of young garbage stays until a full one. Node's pools of 64 KiB live that

@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { isInPod } from '#kube/in-cluster.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
+import { letHeapGrow } from '#lib/heap-growth.ts'
 import type { Logger } from '#lib/log.ts'
 import { pinoLogger } from '#lib/log-pino.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -21,6 +22,12 @@ import type { RoleName } from '../all.ts'
 import { roleNamed } from './role-named.ts'
 import { clusterConfigOf, configOf, rolesIn, type RunOptions } from './run-options.ts'
 import { untilOneEnds } from './until-one-ends.ts'
+
+/**
+ * A commit to a hundred clusters makes garbage so fast that the engine let 54 MB of live data grow to 203 MB. With this bound, sync takes 242 MB instead of
+ * 352 MB at its highest, for 3 % more processor time. Controllers make less garbage: the engine's own rule holds them below it.
+ */
+const SYNC_GROWTH_PERCENT = 100
 
 /** The roles of one cluster. */
 interface Group {
@@ -47,6 +54,7 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
   else keepFilesPrivate()
   const shutdown = untilEnded()
   collectAtRest(systemClock, thisEngine())
+  if (groups.some(({ names }) => names.includes('sync'))) letHeapGrow(SYNC_GROWTH_PERCENT)
   // Containers number their processes from one. The pod name tells two holders apart and shows where the leader is.
   const identity = holderName(isInPod(io.env) ? hostname() : undefined, `${process.pid}-${Date.now().toString(36)}`)
   const isOne = groups.length === 1 && follow === undefined
