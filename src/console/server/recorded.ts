@@ -2,6 +2,7 @@
 // the kinds that they may list now.
 import type { KubeObject } from '#api/schema/object.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { type PastFacts, pastFacts } from '#explain/report/history-facts.ts'
 import { objectsAt } from '#history/ask/past-client.ts'
 import { type Life, lifeOf } from '#history/ask/lives.ts'
 import { HistoryReader, type Range } from '#history/ask/reader.ts'
@@ -70,6 +71,14 @@ export class Recorded {
         ? undefined
         : lifeOf(reader, of.kind, of.name, range, (kind) => kinds.has(kind)),
     )
+  }
+
+  /** What a report adds from the time before: of kinds that this person may list. Undefined if the cluster is not recorded. */
+  reported(readable: Readable, cluster: string, range: Range): PastFacts | undefined {
+    const rights = readable.get(cluster)
+    if (rights === undefined) return undefined
+    const kinds = kindsOf(rights)
+    return this.#with(cluster, (reader) => pastFacts(reader, range, (kind) => kinds.has(kind)))
   }
 
   #clustersOf(name: TopicName, readable: Readable): readonly string[] {

@@ -1,9 +1,11 @@
 // Answers what a cluster was like over some days, with the rights of the user who asks: the report of `kubenode report`, kept for a moment, since it reads all pods.
+import type { PastFacts } from '#explain/report/history-facts.ts'
 import { readFacts } from '#explain/report/read-facts.ts'
 import { reportOf } from '#explain/report/reports.ts'
 import type { OtherCluster } from '#explain/with-hub.ts'
 import { durationMs } from '#lib/duration.ts'
 import { shellWord } from '#lib/shell-word.ts'
+import type { Range } from '#history/ask/reader.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ReportAnswer, ReportKindShown } from '../report.ts'
 import { Refused } from './request.ts'
@@ -15,23 +17,33 @@ export interface ReportRequest {
   readonly since: string
   readonly now: number
   readonly hubs: readonly OtherCluster[]
+  /** What the user may see of a recorded history; undefined if the cluster is not recorded. */
+  readonly past: (range: Range) => PastFacts | undefined
 }
 
 const REPORT_KINDS: readonly ReportKindShown[] = ['fleet', 'pool', 'repairs', 'release']
 /** As long as the service levels are kept. */
 const LONGEST_MS = 31 * 86_400_000
 
-export async function reportAnswer({ client, cluster, kind, since, now, hubs }: ReportRequest): Promise<ReportAnswer> {
+export async function reportAnswer({
+  client,
+  cluster,
+  kind,
+  since,
+  now,
+  hubs,
+  past,
+}: ReportRequest): Promise<ReportAnswer> {
   const known = REPORT_KINDS.find((k) => k === kind)
   const ms = durationMs(since)
   if (known === undefined || ms === undefined || ms <= 0 || ms > LONGEST_MS)
     throw new Refused(400, 'BadReport', `a report is one of ${REPORT_KINDS.join(', ')}, over at most 31d`)
+  const range = { from: now - ms, to: now }
   const facts = await readFacts({
     client,
     cluster,
-    from: now - ms,
-    to: now,
-    reader: undefined,
+    ...range,
+    past: past(range),
     beside: () => Promise.resolve(hubs),
   })
   return {

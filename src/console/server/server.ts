@@ -312,13 +312,19 @@ export class ConsoleServer {
 
   async #report(person: AskingPerson): Promise<void> {
     const { url, access, who } = person
-    const { clock, counts } = this.#options
+    const { clock, counts, recorded } = this.#options
     const given = (key: string): string => url.searchParams.get(key) ?? ''
     const asked = { cluster: given('cluster'), kind: given('kind'), since: given('since') }
     const client = this.#clientOf(person, asked.cluster)
     const key = JSON.stringify([who.identity, access.digest, asked])
     const answer = await this.#reports.of(key, clock.monotonic(), () =>
-      reportAnswer({ ...asked, client, now: clock.now(), hubs: this.#hubsBeside(person, asked.cluster) }),
+      reportAnswer({
+        ...asked,
+        client,
+        now: clock.now(),
+        hubs: this.#hubsBeside(person, asked.cluster),
+        past: (range) => this.#shares.run(who, () => recorded?.reported(access.readable, asked.cluster, range)),
+      }),
     )
     const seen = mayReadTopic(access.readable, asked.cluster, 'machines') ? counts.of(asked.cluster) : undefined
     return this.#send(person, { ...answer, ...defined({ seen }) })

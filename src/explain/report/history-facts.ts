@@ -1,17 +1,24 @@
 // What a recorded history adds to a report: faults that ended, and objects that were deleted. It reads only.
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Release } from '#api/kinds/release.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { timestamp } from '#lib/clock.ts'
 import { type Fact, objectFrom } from '#history/facts/facts.ts'
 import { shapeOfKind } from '#history/facts/shapes.ts'
 import type { HistoryReader } from '#history/ask/reader.ts'
+import type { Subject } from '#history/store/names.ts'
 import type { Fault } from './facts.ts'
 import { recordedFaults } from './faults.ts'
 
 export interface PastFacts {
-  readonly faults: readonly Fault[]
+  /** Undefined if the reader may not see Nodes. */
+  readonly faults: readonly Fault[] | undefined
   /** The last recorded form of each, whether or not it still exists. */
-  readonly jobs: readonly KubeObject[]
-  readonly permits: readonly KubeObject[]
-  readonly releases: readonly KubeObject[]
+  readonly jobs: readonly RemedyOperationJob[]
+  /** Those of the jobs. */
+  readonly permits: readonly OperationPermit[]
+  readonly releases: readonly Release[]
   readonly unknown: readonly string[]
 }
 
@@ -23,25 +30,43 @@ interface Range {
 /** Repairs of the day before explain which ones came back. */
 const BEFORE_MS = 86_400_000
 
-export function pastFacts(reader: HistoryReader, { from, to }: Range, timeText: (ms: number) => string): PastFacts {
+/** `isShown`: which kinds the report may be made of. */
+export function pastFacts(
+  reader: HistoryReader,
+  { from, to }: Range,
+  isShown: (kind: string) => boolean = () => true,
+): PastFacts {
   const span = reader.span()
-  const gaps = reader.gaps({ from, to }).filter((g) => g.subject === undefined)
+  const gaps = reader
+    .gaps({ from, to })
+    .filter((g) => g.subject === undefined && (g.kind === undefined || isShown(g.kind)))
+  const changed = (kind: string): readonly KubeObject[] =>
+    isShown(kind) ? lastKnown(reader, kind, reader.subjectsIn(kind, { from: from - BEFORE_MS, to }), to) : []
+  const jobs = changed('RemedyOperationJob') as readonly RemedyOperationJob[]
+  // Every switch of a component has a permit: only those of repairs are read.
+  const granted = isShown('OperationPermit')
+    ? jobs.flatMap(({ status }) =>
+        status?.permitRef === undefined ? [] : reader.subjects('OperationPermit', status.permitRef),
+      )
+    : []
   return {
-    faults: recordedFaults(reader.rows({ from, to }), from),
-    jobs: lastKnown(reader, 'RemedyOperationJob', { from: from - BEFORE_MS, to }),
-    permits: lastKnown(reader, 'OperationPermit', { from: from - BEFORE_MS, to }),
-    releases: lastKnown(reader, 'Release', { from: from - BEFORE_MS, to }),
+    faults: isShown('Node') ? recordedFaults(reader.rowsOfKind('Node', { from, to }), from) : undefined,
+    jobs,
+    permits: lastKnown(reader, 'OperationPermit', granted, to) as readonly OperationPermit[],
+    releases: changed('Release') as readonly Release[],
     unknown: [
       ...(span === undefined ? ['the history is empty'] : []),
       ...(span !== undefined && span.begins > from
-        ? [`what was before ${timeText(span.begins)}: the history begins then`]
+        ? [`what was before ${timestamp(span.begins)}: the history begins then`]
         : []),
       ...(span !== undefined && span.ends < to - STALE_MS
-        ? [`what was after ${timeText(span.ends)}: the history ends then`]
+        ? [`what was after ${timestamp(span.ends)}: the history ends then`]
         : []),
       ...(gaps.length === 0
         ? []
-        : [`what happened in ${gaps.length} gaps of the history, the last from ${timeText(gaps.at(-1)?.starts ?? 0)}`]),
+        : [
+            `what happened in ${gaps.length} gaps of the history, the last from ${timestamp(gaps.at(-1)?.starts ?? 0)}`,
+          ]),
     ],
   }
 }
@@ -50,18 +75,20 @@ export function pastFacts(reader: HistoryReader, { from, to }: Range, timeText: 
 const STALE_MS = 300_000
 
 /** Each object with the last recorded value of each part, also one that was deleted since. */
-function lastKnown(reader: HistoryReader, kind: string, { from, to }: Range): readonly KubeObject[] {
+function lastKnown(
+  reader: HistoryReader,
+  kind: string,
+  subjects: readonly Subject[],
+  to: number,
+): readonly KubeObject[] {
   const shape = shapeOfKind(kind)
   if (shape === undefined) return []
-  return reader.subjects(kind).flatMap((subject) => {
+  return subjects.flatMap((subject) => {
     const facts = new Map<string, Fact>()
-    let isOfRange = false
-    for (const { topic, value, said, heard } of reader.rowsOf(subject, { from: 0, to })) {
-      isOfRange ||= heard >= from
+    for (const { topic, value, said } of reader.rowsOf(subject, { from: 0, to }))
       if (value !== undefined) facts.set(topic, { topic, value, said })
-    }
     const namespace = subject.namespace === '' ? undefined : subject.namespace
-    const object = isOfRange ? objectFrom({ ...subject, namespace, facts: [...facts.values()] }, shape) : undefined
+    const object = objectFrom({ ...subject, namespace, facts: [...facts.values()] }, shape)
     return object === undefined ? [] : [object]
   })
 }

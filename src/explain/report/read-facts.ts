@@ -3,10 +3,9 @@
 import { release, type Release } from '#api/kinds/release.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine } from '#api/kinds/machine.ts'
-import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
-import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { timestamp } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -16,23 +15,23 @@ import { placesOfNodes, type ResourceSum, sumsByPlace } from '#measure/capacity.
 import { dayOf, keptIn, type KeptDays, SERVICE_LEVELS_KEY, SERVICE_LEVELS_MAP } from '#measure/kept-days.ts'
 import { readRequests, readUse } from '#measure/read-use.ts'
 import { nodeType } from '#nodes/objects.ts'
-import type { HistoryReader } from '#history/ask/reader.ts'
 import type { OtherCluster } from '../with-hub.ts'
 import type { ReportFacts } from './facts.ts'
 import { presentFaults } from './faults.ts'
-import { pastFacts } from './history-facts.ts'
+import type { PastFacts } from './history-facts.ts'
 
 export interface FactsWish {
   readonly client: KubeClient
   readonly cluster: string
   readonly from: number
   readonly to: number
-  readonly reader: HistoryReader | undefined
+  /** From a recorded history; undefined if there is none. */
+  readonly past: PastFacts | undefined
   /** Clusters that may be the hub, where this one has no releases. */
   readonly beside: () => Promise<readonly OtherCluster[]>
 }
 
-export async function readFacts({ client, cluster, from, to, reader, beside }: FactsWish): Promise<ReportFacts> {
+export async function readFacts({ client, cluster, from, to, past, beside }: FactsWish): Promise<ReportFacts> {
   const unknown: string[] = []
   /** Undefined with the reason noted. */
   const known = async <T>(what: string, read: () => Promise<T | undefined>, why: string): Promise<T | undefined> => {
@@ -73,7 +72,6 @@ export async function readFacts({ client, cluster, from, to, reader, beside }: F
     async () => (await readReleases(client)) ?? (await releasesBeside(await beside())),
     'they are objects of the hub, and no context of this kubeconfig is one',
   )
-  const past = reader === undefined ? undefined : pastFacts(reader, { from, to }, timestamp)
   if (past === undefined)
     unknown.push(
       `faults that are over, repairs that were deleted since, and how long faults were there before their repair: no history is recorded of ${cluster}`,
@@ -86,11 +84,11 @@ export async function readFacts({ client, cluster, from, to, reader, beside }: F
     machines,
     nodes,
     sets,
-    jobs: together(liveJobs, past?.jobs as readonly RemedyOperationJob[] | undefined),
-    permits: together(livePermits, past?.permits as readonly OperationPermit[] | undefined),
+    jobs: together(liveJobs, past?.jobs),
+    permits: together(livePermits, past?.permits),
     faults: past?.faults ?? presentFaults(nodes, from),
-    hasHistory: past !== undefined,
-    releases: liveReleases && together(liveReleases, past?.releases as readonly Release[] | undefined),
+    hasHistory: past?.faults !== undefined,
+    releases: liveReleases && together(liveReleases, past?.releases),
     levels,
     requested,
     used,

@@ -3,6 +3,7 @@ import { assertNever, isKubeNodeError } from '#lib/errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { csvText, jsonText, markdownText, tableText } from '#explain/report/form-text.ts'
 import { htmlText } from '#explain/report/form-html.ts'
+import { pastFacts } from '#explain/report/history-facts.ts'
 import { readFacts } from '#explain/report/read-facts.ts'
 import type { Report } from '#explain/report/report.ts'
 import { type ReportKind, reportOf } from '#explain/report/reports.ts'
@@ -33,7 +34,14 @@ export async function showReport({ kind, only }: ReportWish, options: ReportOpti
   const report = await withHistoryOf(cluster, options, io, async (reader) =>
     reportOf(
       kind,
-      await readFacts({ client, cluster, from, to, reader, beside: () => contextsBeside(options, io) }),
+      await readFacts({
+        client,
+        cluster,
+        from,
+        to,
+        past: reader && pastFacts(reader, { from, to }),
+        beside: () => contextsBeside(options, io),
+      }),
       only,
     ),
   )
