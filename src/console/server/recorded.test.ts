@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Machine, machine } from '#api/kinds/machine.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
-import type { KubeObject } from '#api/schema/object.ts'
 import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
 import { topicProblems } from '#test/support/console/messages.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -52,19 +51,19 @@ beforeEach(async () => {
   w.plantNode('n-1')
   for (const name of ['n-1', 'n-2']) {
     w.kube.plant(machine, made(name, '1.36.1'))
-    w.kube.poke(machine, { name }, { status: made(name, '1.36.1').status } as object, 'status')
+    w.kube.poke(machine, { name }, { status: made(name, '1.36.1').status }, 'status')
   }
   w.kube.plant(machineComponentSet, {
     ...(machineComponentSet.example as object),
     apiVersion: 'kubenode.io/v1alpha1',
     kind: 'MachineComponentSet',
     metadata: { name: 'base' },
-  } as unknown as KubeObject)
+  })
   const part = await w.recorder()
   before = w.clock.now()
   await w.clock.advance(60_000)
   w.setReady('n-1', 'False')
-  w.kube.poke(machine, { name: 'n-1' }, { status: made('n-1', '1.36.2').status } as object, 'status')
+  w.kube.poke(machine, { name: 'n-1' }, { status: made('n-1', '1.36.2').status }, 'status')
   w.kube.plant(operationalHold, {
     ...(operationalHold.example as object),
     apiVersion: 'kubenode.io/v1alpha1',
@@ -77,7 +76,7 @@ beforeEach(async () => {
       author: 'ada@example.org',
       until: '2099-01-01T00:00:00Z',
     },
-  } as unknown as KubeObject)
+  })
   await w.clock.advance(60_000)
   after = w.clock.now()
   await part.stop()
