@@ -42,12 +42,17 @@ const limitsOnly = (whole: Simulation): Simulation => ({ ...whole, state: () => 
 const correct = limitsOnly(simulation)
 
 describe('a planted bug', () => {
-  test.each(mutants)('is found within $within seeds: it $name', async ({ parts, faults, within, shows, shownBy }) => {
-    const planted = limitsOnly(defenderSimulation(parts, faults))
-    const found = await firstViolation(planted, correct, mutantSeeds(within, shownBy))
-    expect(found?.violation).toMatchObject({ oracle: 'O3' })
-    expect(found?.violation.message).toMatch(shows)
-  })
+  test.each(mutants)(
+    'is found within $within seeds: it $name',
+    async ({ name, parts, faults, within, shows, shownBy }) => {
+      const planted = limitsOnly(defenderSimulation(parts, faults))
+      const found = await firstViolation(planted, correct, mutantSeeds(within, shownBy))
+      expect(found?.violation).toMatchObject({ oracle: 'O3' })
+      expect(found?.violation.message).toMatch(shows)
+      // Of all seeds it is tried first: an old one costs a search in each quick run.
+      if (found?.seed !== shownBy) process.stdout.write(`${name}: seed ${found?.seed} shows it, not ${shownBy}\n`)
+    },
+  )
 
   test.for(mutants.filter((m) => m.faults.length > 0))(
     'shows only under its faults: it $name',

@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
     // Two that decide at once, as they do here all the time, are enough.
     faults: [],
     within: 230,
-    shownBy: 10,
+    shownBy: 131,
     parts: () => ({
       swap: async (client, type, key, mutate, options) => {
         const current = await client.get(type, key)
@@ -103,7 +103,7 @@ export const mutants: readonly Mutant[] = [
     shows: /are down/,
     faults: [],
     within: 40,
-    shownBy: 8,
+    shownBy: 13,
     parts: () => ({
       decide: (snapshot, before, options) => decide({ ...snapshot, isIdle: () => true }, before, options),
     }),
@@ -113,7 +113,7 @@ export const mutants: readonly Mutant[] = [
     shows: /are down|grants within a minute/,
     faults: ['Stale'],
     within: 230,
-    shownBy: 69,
+    shownBy: 14,
     parts: () => ({
       decide: (snapshot, before, options) => {
         const isQuiet: typeof snapshot.isIdle = (grant) => {
@@ -129,7 +129,7 @@ export const mutants: readonly Mutant[] = [
     shows: /no permit says more than the ledger|are down|at most so many/,
     faults: ['Missed'],
     within: 80,
-    shownBy: 21,
+    shownBy: 10,
     parts: () => ({
       decide: (snapshot, before, options) => {
         const known = new Set(snapshot.permits.map((p) => p.metadata.uid))
