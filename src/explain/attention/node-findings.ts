@@ -2,7 +2,6 @@
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { isReason, REASONS, runbookPath } from '#api/catalogue.ts'
 import { DETECTION_INCOMPLETE } from '#api/node-conditions.ts'
-import { isObject } from '#lib/json.ts'
 import {
   bounded,
   commandStep,
@@ -17,6 +16,7 @@ import {
 } from './finding.ts'
 import { LATE_CAUSE, LATE_ENDS, LATE_TEXT, lateSince } from '../late-heartbeat.ts'
 import type { Urgency, WayOn } from '../finding.ts'
+import { conditionsIn } from '../rule-conditions.ts'
 import { unblockOf } from '../unblock.ts'
 import { peopleSentence } from '../ways-out.ts'
 import { nodeNameOf, type NodeProblem, type ObservedCluster, type ObservedMachine } from './observed.ts'
@@ -288,15 +288,6 @@ function jobFindings(cluster: ObservedCluster, asked: ReadonlySet<string>, isHel
   })
 }
 
-/** The condition types that a rule reads, from its tree as written. */
-function conditionsIn(tree: unknown): readonly string[] {
-  if (Array.isArray(tree)) return tree.flatMap(conditionsIn)
-  if (!isObject(tree)) return []
-  const { fact, path } = tree
-  const own = fact === 'conditions' && typeof path === 'string' ? [path.split('/')[1] ?? ''] : []
-  return [...own, ...Object.values(tree).flatMap(conditionsIn)]
-}
-
 export interface RepairFindings {
   readonly findings: readonly FleetFinding[]
   /** Nodes with such a finding, or a job. */
@@ -309,7 +300,7 @@ export function repairFindings(cluster: ObservedCluster, asked: ReadonlySet<stri
   const nodes = new Set<string>()
   const conditions = new Set<string>()
   for (const { spec, status } of cluster.list('rules')) {
-    const types = (status?.matching ?? []).length === 0 ? [] : conditionsIn(spec)
+    const types = (status?.matching ?? []).length === 0 ? [] : conditionsIn(spec.when)
     for (const { node } of status?.matching ?? []) {
       nodes.add(node)
       for (const type of types) conditions.add(`${node}\n${type}`)

@@ -1,6 +1,7 @@
 // What reports are made of: a cluster as it is, and what is known of the time before. Absent parts are not known, and `unknown` says why.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -26,6 +27,8 @@ export interface ReportFacts {
   readonly nodes: readonly Node[]
   readonly sets: readonly MachineComponentSet[]
   readonly jobs: readonly RemedyOperationJob[]
+  /** The present rules, then those that were deleted. */
+  readonly rules: readonly NodeRemedier[]
   readonly permits: readonly OperationPermit[]
   readonly faults: readonly Fault[]
   /** False: ended faults are not known. */

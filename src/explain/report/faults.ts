@@ -11,13 +11,14 @@ export function presentFaults(nodes: readonly Node[], from: number): readonly Fa
     (status?.conditions ?? []).flatMap(({ type, status: value, lastTransitionTime }) => {
       const at = Date.parse(lastTransitionTime ?? '')
       return isProblem({ type, status: value }) && at >= from
-        ? [{ kind: kindOf(type), node: metadata.name ?? '', at, ended: undefined }]
+        ? [{ kind: faultKind(type), node: metadata.name ?? '', at, ended: undefined }]
         : []
     }),
   )
 }
 
-const kindOf = (type: string): string => (type === 'Ready' ? 'NotReady' : type)
+/** How reports call a condition that turned bad. */
+export const faultKind = (type: string): string => (type === 'Ready' ? 'NotReady' : type)
 const CONDITION = /^status\/conditions\/([^/]+)$/
 
 /** In the order in which they began. Rows are those of the time of the report. */
@@ -32,7 +33,10 @@ export function recordedFaults(rows: Iterable<Transition>, from: number): readon
     const isNowBad = value !== undefined && isProblem({ type, status: String(fieldsOf(JSON.parse(value))['status']) })
     const at = said ?? heard
     if (isNowBad && before === undefined)
-      open.set(key, { fault: { kind: kindOf(type), node: subject.name, at, ended: undefined }, isOfRange: at >= from })
+      open.set(key, {
+        fault: { kind: faultKind(type), node: subject.name, at, ended: undefined },
+        isOfRange: at >= from,
+      })
     if (!isNowBad && before !== undefined) {
       open.delete(key)
       if (before.isOfRange) ended.push({ ...before.fault, ended: at })

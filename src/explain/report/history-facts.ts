@@ -1,5 +1,6 @@
 // What a recorded history adds to a report: faults that ended, and objects that were deleted. It reads only.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -16,6 +17,7 @@ export interface PastFacts {
   readonly faults: readonly Fault[] | undefined
   /** The last recorded form of each, whether or not it still exists. */
   readonly jobs: readonly RemedyOperationJob[]
+  readonly rules: readonly NodeRemedier[]
   /** Those of the jobs. */
   readonly permits: readonly OperationPermit[]
   readonly releases: readonly Release[]
@@ -52,6 +54,7 @@ export function pastFacts(
   return {
     faults: isShown('Node') ? recordedFaults(reader.rowsOfKind('Node', { from, to }), from) : undefined,
     jobs,
+    rules: changed('NodeRemedier') as readonly NodeRemedier[],
     permits: lastKnown(reader, 'OperationPermit', granted, to) as readonly OperationPermit[],
     releases: changed('Release') as readonly Release[],
     unknown: [

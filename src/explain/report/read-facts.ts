@@ -3,6 +3,7 @@
 import { release, type Release } from '#api/kinds/release.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine } from '#api/kinds/machine.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -67,6 +68,11 @@ export async function readFacts({ client, cluster, from, to, past, beside }: Fac
     },
     'the cluster does not serve metrics.k8s.io',
   )
+  const liveRules = await known(
+    'how long faults were there before their repair',
+    () => listAll(client, nodeRemedier),
+    'there are no rules',
+  )
   const liveReleases = await known(
     'releases',
     async () => (await readReleases(client)) ?? (await releasesBeside(await beside())),
@@ -85,6 +91,7 @@ export async function readFacts({ client, cluster, from, to, past, beside }: Fac
     nodes,
     sets,
     jobs: together(liveJobs, past?.jobs),
+    rules: together(liveRules ?? [], past?.rules),
     permits: together(livePermits, past?.permits),
     faults: past?.faults ?? presentFaults(nodes, from),
     hasHistory: past?.faults !== undefined,

@@ -1,7 +1,10 @@
 // How long each part of a repair took: until it was noticed, until it was allowed, until it began, its steps, and the proof that it worked. Pure.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import type { Fault } from './facts.ts'
+import { ruleOf } from '#measure/repairs.ts'
+import { conditionsIn } from '../rule-conditions.ts'
+import type { ReportFacts } from './facts.ts'
+import { faultKind } from './faults.ts'
 
 /** Seconds; undefined for a part that has not been, or is not known. */
 export interface RepairTimes {
@@ -23,26 +26,41 @@ const between = (from: number | undefined, to: number | undefined): number | und
 /** A fault that began earlier was repaired for another reason. */
 const LONGEST_DETECTION_MS = 86_400_000
 
-/** Detection is that of the newest fault of the node before the repair was requested. */
+type Seen = Pick<ReportFacts, 'faults' | 'jobs' | 'rules'>
+
 export function repairTimes(
-  { metadata, spec, status }: RemedyOperationJob,
+  job: RemedyOperationJob,
   permit: OperationPermit | undefined,
-  faults: readonly Fault[],
+  { faults, jobs, rules }: Seen,
 ): RepairTimes {
+  const { metadata, status } = job
   const requested = at(metadata.creationTimestamp)
-  const began = faults
-    .filter((f) => f.node === spec.node.name && requested !== undefined && f.at <= requested)
-    .map((f) => f.at)
-    .filter((ms) => (requested ?? 0) - ms <= LONGEST_DETECTION_MS)
   const granted = at(permit?.status?.decidedAt)
   const started = at(status?.startedAt)
   const ends = (status?.steps ?? []).map((s) => at(s.finishedAt)).filter((ms) => ms !== undefined)
   const acted = ends.length === 0 ? undefined : Math.max(...ends)
   return {
-    detect: began.length === 0 ? undefined : between(Math.max(...began), requested),
+    detect: detectTime(job, { faults, jobs, rules }),
     wait: between(requested, granted),
     decide: between(granted, started),
     act: between(started, acted),
     verify: between(acted, at(status?.finishedAt)),
   }
+}
+
+/** From the newest fault that the rule reads, and that lasted, to the first job of its incident: later rungs detect nothing anew. */
+function detectTime(job: RemedyOperationJob, { faults, jobs, rules }: Seen): number | undefined {
+  const rule = rules.find((r) => r.metadata.name === ruleOf(job))
+  const read = new Set(conditionsIn(rule?.spec.when).map(faultKind))
+  const requests = jobs
+    .filter(({ spec }) => spec.incident === job.spec.incident)
+    .map(({ metadata }) => at(metadata.creationTimestamp))
+    .filter((ms) => ms !== undefined)
+  const requested = Math.min(...requests)
+  const began = faults
+    .filter((f) => f.node === job.spec.node.name && read.has(f.kind))
+    .filter((f) => f.at <= requested && (f.ended ?? Infinity) >= requested)
+    .map((f) => f.at)
+    .filter((ms) => requested - ms <= LONGEST_DETECTION_MS)
+  return began.length === 0 ? undefined : between(Math.max(...began), requested)
 }

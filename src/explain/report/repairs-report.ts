@@ -91,7 +91,7 @@ function rulesSection(facts: ReportFacts): Section {
 }
 
 const PARTS = [
-  ['detect', 'detect', 'from the newest fault of the node to the request of its repair'],
+  ['detect', 'detect', 'from the newest fault that the rule reads to the first request of a repair'],
   ['wait', 'wait', 'from the request to the permit'],
   ['decide', 'decide', 'from the permit to the first step'],
   ['act', 'do', 'the steps'],
@@ -102,7 +102,7 @@ export function timesSection(facts: ReportFacts): Section {
   const permits = new Map(facts.permits.map((p) => [p.metadata.name ?? '', p]))
   const times = jobsOf(facts)
     .filter(hasSucceeded)
-    .map((job) => repairTimes(job, permits.get(job.status?.permitRef ?? ''), facts.faults))
+    .map((job) => repairTimes(job, permits.get(job.status?.permitRef ?? ''), facts))
   const means = PARTS.map(([key]) => times.map((t) => t[key]).filter((s) => s !== undefined))
   return {
     title: 'Mean time of a repair',

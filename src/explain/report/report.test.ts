@@ -51,6 +51,27 @@ test('repairs: success without the needless ones, and the parts of their time', 
   expect(rowsOf(report, 'Faults by kind')).toEqual(['TasksHung | 2 | 1 | 2'])
 })
 
+test('detection is that of the fault that the rule reads, and of the first rung of an incident', () => {
+  const detect = (more: Partial<typeof facts>) =>
+    rowsOf(reportOf('repairs', { ...facts, ...more }), 'Mean time of a repair')[0]
+  const fault = (kind: string, at: string, ended?: string) => ({
+    kind,
+    node: 'a',
+    at: Date.parse(at),
+    ended: ended === undefined ? undefined : Date.parse(ended),
+  })
+  const others = [
+    fault('DiskPressure', '2026-11-25T09:59:55Z'),
+    fault('TasksHung', '2026-11-25T09:59:50Z', '2026-11-25T09:59:52Z'),
+  ]
+  expect(detect({ faults: [...facts.faults, ...others] })).toMatch(/^detect \| 15s \| 1 /)
+  expect(detect({ faults: others })).toMatch(/^detect \| unknown \| 0 /)
+  expect(detect({ rules: [] })).toMatch(/^detect \| unknown \| 0 /)
+  const [first, ...rest] = facts.jobs
+  const failed = { metadata: { name: 'x-0', creationTimestamp: '2026-11-25T09:59:47Z' }, spec: first?.spec, status: {} }
+  expect(detect({ jobs: [failed, first, ...rest] as unknown as typeof facts.jobs })).toMatch(/^detect \| 2s \| 1 /)
+})
+
 test('pools: the level of these days, the budget of the month, and what is not known is not 0', () => {
   const report = reportOf('pool', facts)
   expect(report.headline).toEqual({ text: '99.900 % good node time', value: 0.999 })

@@ -2,6 +2,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -93,6 +94,12 @@ export const facts: ReportFacts = {
     job('y', { status: { phase: 'Done', outcome: 'Permanent', startedAt: '2026-11-25T10:01:00Z' } }),
     job('z', { status: { phase: 'Done', outcome: 'Superseded' } }),
   ],
+  rules: [
+    {
+      metadata: { name: 'hung' },
+      spec: { when: { all: [{ fact: 'conditions', path: '/TasksHung/status', operator: 'equal', value: 'True' }] } },
+    },
+  ] as unknown as readonly NodeRemedier[],
   permits: [
     { metadata: { name: 'p' }, status: { decidedAt: '2026-11-25T10:00:30Z' } },
   ] as unknown as readonly OperationPermit[],
