@@ -48,7 +48,7 @@ export function repairTimes(
   }
 }
 
-/** From the newest fault that the rule reads, and that lasted, to the first job of its incident: later rungs detect nothing anew. */
+/** From the newest fault that the rule reads, and that lasted, to the first job of its incident: later rungs detect nothing. */
 function detectTime(job: RemedyOperationJob, { faults, jobs, rules }: Seen): number | undefined {
   const rule = rules.find((r) => r.metadata.name === ruleOf(job))
   const read = new Set(conditionsIn(rule?.spec.when).map(faultKind))
