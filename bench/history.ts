@@ -156,7 +156,7 @@ async function storm(count: number, perSecond: number, seconds: number): Promise
 function rowsIn(folder: string): number {
   const reader = new HistoryReader(folder, CLUSTER)
   try {
-    return reader.span()?.rows ?? 0
+    return reader.rowCount()
   } finally {
     reader.close()
   }

@@ -38,12 +38,13 @@ export interface Range {
 export interface Span {
   readonly begins: number
   readonly ends: number
-  readonly rows: number
 }
 
 const ALL: Range = { from: 0, to: Number.MAX_SAFE_INTEGER / ROWS_PER_MS }
 /** Texts that a reader caches for scans. */
 const MAX_TEXTS = 100_000
+/** More objects of a kind are read in one pass. */
+const MOST_ONE_BY_ONE = 100
 
 export class HistoryReader {
   readonly cluster: string
@@ -71,8 +72,12 @@ export class HistoryReader {
     return {
       begins: begins ?? Math.floor(Number(found['first']) / ROWS_PER_MS),
       ends: Math.max(alive ?? 0, last) + 1,
-      rows: Number(this.#db.prepare('SELECT count(*) AS n FROM row').get()?.['n']),
     }
+  }
+
+  /** Counts them, which takes longer than any other question. */
+  rowCount(): number {
+    return Number(this.#db.prepare('SELECT count(*) AS n FROM row').get()?.['n'])
   }
 
   /** All objects of a kind, or all that ever had the given name, newest last. */
@@ -127,10 +132,32 @@ export class HistoryReader {
 
   /** All objects of a kind that existed at a moment. */
   *statesAt(kind: string, at: number): Generator<{ readonly subject: Subject; readonly facts: readonly Fact[] }> {
-    for (const subject of this.subjects(kind)) {
+    const subjects = this.subjects(kind)
+    if (subjects.length > MOST_ONE_BY_ONE) {
+      yield* this.#allStatesAt(kind, at)
+      return
+    }
+    for (const subject of subjects) {
       const facts = this.stateOf(subject, at)
       if (facts.length > 0) yield { subject, facts }
     }
+  }
+
+  /** In one pass over the rows: object by object each page of the file would be read hundreds of times. */
+  *#allStatesAt(kind: string, at: number): ReturnType<HistoryReader['statesAt']> {
+    // Beside max(), the other columns are those of the row that has it.
+    const last = this.#db.prepare(`SELECT subject, topic, value, age, max(id) AS id FROM row
+      WHERE id < ? AND subject IN (SELECT id FROM subject WHERE kind = ?) GROUP BY subject, topic ORDER BY subject`)
+    let current: { readonly subject: Subject; readonly facts: Fact[] } | undefined
+    for (const row of last.iterate((at + 1) * ROWS_PER_MS, kind)) {
+      const id = Number(row['subject'])
+      if (current?.subject.id !== id) {
+        if (current !== undefined && current.facts.length > 0) yield current
+        current = { subject: this.#subject(id), facts: [] }
+      }
+      current.facts.push(...this.#known(row))
+    }
+    if (current !== undefined && current.facts.length > 0) yield current
   }
 
   /** The last row of each fact before a moment, for a replay that starts there. Ordered by the number of the object. */

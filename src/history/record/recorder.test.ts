@@ -272,6 +272,37 @@ test('the state at any moment is what was heard until then', async () => {
   }
 })
 
+test('the state of many objects at a moment is that of each one', async () => {
+  const w = world()
+  for (let n = 0; n < 150; n++) w.plantNode(`n-${n}`)
+  const part = await w.recorder()
+  for (const n of [3, 77, 149]) w.setReady(`n-${n}`, 'False')
+  w.kube.uproot(nodeType, { name: 'n-4' })
+  await w.clock.advance(10_000)
+  const at = w.clock.now()
+  await w.clock.advance(1_000)
+  w.setReady('n-3', 'True')
+  w.plantNode('n-200')
+  await w.clock.advance(1_000)
+  await part.stop()
+  w.read((r) => {
+    const one = r.subjects('Node').map((s) => [s.name, r.stateOf(s, at)] as const)
+    const all = [...r.statesAt('Node', at)].map(({ subject, facts }) => [subject.name, facts] as const)
+    const byTopic = ([name, facts]: (typeof one)[number]) => [
+      name,
+      facts.toSorted((a, b) => (a.topic < b.topic ? -1 : 1)),
+    ]
+    const byName = (a: readonly unknown[], b: readonly unknown[]) => (String(a[0]) < String(b[0]) ? -1 : 1)
+    expect(all.map(byTopic).toSorted(byName)).toEqual(
+      one
+        .filter(([, facts]) => facts.length > 0)
+        .map(byTopic)
+        .toSorted(byName),
+    )
+    expect(all.map(([name]) => name)).not.toContain('n-4')
+  })
+})
+
 test('files are for their owner alone', async () => {
   const w = world()
   await (await w.recorder()).stop()

@@ -48,7 +48,7 @@ function recordedIn(reader: HistoryReader, now: number) {
     cluster: reader.cluster,
     since: span && momentText(span.begins),
     until: span && momentText(span.ends),
-    rows: span?.rows ?? 0,
+    rows: reader.rowCount(),
     nodes: reader.subjects('Node').length,
     /** Periods in which at least one kind was not recorded; overlapping ones count once. */
     notRecordedMs: union(gaps.map((g) => ({ from: Math.max(g.starts, span?.begins ?? 0), to: g.ends ?? now }))),
