@@ -194,6 +194,10 @@ export const LABELS = {
 export const ANNOTATIONS = {
   /** Comma-separated components that another source declares; `*` for all. */
   declaredElsewhere: 'kubenode.io/declared-elsewhere',
+  /** On a rule: comma-separated conditions that something outside of the fleet sets, such as a node-problem-detector of the distribution. */
+  conditionsElsewhere: 'kubenode.io/conditions-elsewhere',
+  /** On the agents' configuration: `Condition: reason` for each condition without a rule, separated by semicolons. */
+  withoutRule: 'kubenode.io/without-rule',
   /** On a kubeconfig Secret: its Cluster, as namespace/name. */
   cluster: 'kubenode.io/cluster',
   /** On a kubeconfig Secret from the cluster role: the Cluster's uid. One without it belongs to a user. */

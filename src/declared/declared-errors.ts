@@ -54,6 +54,14 @@ export const declaredErrors = errorTable({
     text: 'the repair is verified by condition {type}, which the rule does not read (did you mean {near}?)',
     next: 'correct conditionCleared; ignore this if both conditions exist',
   },
+  KN3066_unset: {
+    text: 'rule {rule} can never fire: nothing in this fleet sets condition {type}{hint}',
+    next: 'have the agents detect it, or remove the rule; if something else sets it, list it in the annotation {annotation} of the rule',
+  },
+  KN3077: {
+    text: 'condition {type} has no rule: agents report it, and nothing repairs it',
+    next: 'declare a NodeRemedier that reads it, or write the reason into the annotation {annotation}: "{type}: reason"',
+  },
   KN3074: {
     text: 'git may not declare this in agent.json: {why}',
     next: 'put it into {hostFile} on the hosts that need it, or a check that runs a program into a monitor file below /etc or /usr, from the image or a signed component',

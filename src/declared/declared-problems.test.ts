@@ -220,7 +220,7 @@ describe('a warning, since it may be intended: ', () => {
     ],
     [
       'a condition that is nearly one of the log rules of this cluster',
-      [agents(watches('DatabaseSlow')), rule({ all: [status('DatabaseSlo', 'True')] })],
+      [agents(watches('DatabaseSlow')), rule({ all: [status('DatabaseSlo', 'True'), status('DatabaseSlow', 'True')] })],
       'perhaps KN3066 NodeRemedier/spec/when/all/0',
     ],
     [

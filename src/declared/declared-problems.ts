@@ -15,6 +15,7 @@ import { providerProblems } from './providers.ts'
 import { ruleProblems } from './rules.ts'
 import { selectorProblems } from './selectors.ts'
 import { trustProblems } from './trust.ts'
+import { unsetConditionProblems } from './unset-conditions.ts'
 
 export interface DeclaredContext {
   /** The newest trust document next to the objects. */
@@ -46,6 +47,7 @@ export function declaredProblems(
     ...all.flatMap(followedProblems),
     ...componentProblems(ours),
     ...ruleProblems(ours, reported),
+    ...unsetConditionProblems({ ours, all, agentConfigs, reported }),
     ...providerProblems(ours, providers),
     ...selectorProblems(ours),
     ...askedProblems(ours),

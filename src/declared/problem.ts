@@ -10,6 +10,8 @@ export interface DeclaredProblem {
   readonly code: ErrorCode
   readonly message: string
   readonly isCertain: boolean
+  /** For information: nothing is wrong. */
+  readonly isNote?: true
   /** Words that locate the place in the files. */
   readonly words: readonly string[]
 }
@@ -34,3 +36,10 @@ export const doubtful = (at: Where, message: ErrorMessage): DeclaredProblem => (
   ...certain(at, message),
   isCertain: false,
 })
+
+/** How people see it: the last two do not refuse a commit. */
+export const levelOf = ({
+  isCertain,
+  isNote,
+}: Pick<DeclaredProblem, 'isCertain' | 'isNote'>): 'error' | 'warning' | 'note' =>
+  isCertain ? 'error' : isNote === true ? 'note' : 'warning'

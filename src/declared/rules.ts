@@ -3,7 +3,7 @@ import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
-import { NODE_CONDITIONS } from '#api/node-conditions.ts'
+import { NODE_CONDITIONS, isOfLifecycle } from '#api/node-conditions.ts'
 import { NODE_CONDITION_TYPES } from '#api/node-leaves.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { clusterVocabulary } from '#policy/cluster-vocabulary.ts'
@@ -24,7 +24,7 @@ const KNOWN: ReadonlySet<string> = new Set([...NODE_CONDITION_TYPES, ...Object.k
 
 /** The fleet's own detectors may report any type, so an unknown type is reported and never refused. `reported`: the types from the agents' configuration. */
 export const isKnownCondition = (type: string, reported: ReadonlySet<string>): boolean =>
-  KNOWN.has(type) || reported.has(type) || /^(ComponentUnhealthy|LogProblem)(-|$)/.test(type)
+  KNOWN.has(type) || isOfLifecycle(type) || reported.has(type) || /^(ComponentUnhealthy|LogProblem)(-|$)/.test(type)
 
 export function conditionHint(type: string, reported: ReadonlySet<string>): string {
   const near = didYouMean(type, [...KNOWN, ...reported])

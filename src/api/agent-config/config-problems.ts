@@ -55,10 +55,11 @@ export function conditionsReportedBy(text: string): ReadonlySet<string> {
 
 /** Types of conditions from monitor files that signed components install. Templates with values are not monitor files. */
 export function conditionsOfComponents(components: readonly MachineComponent[]): readonly string[] {
-  return components.flatMap(({ spec }) => (spec.files ?? []).flatMap(({ template }) => conditionsOf(template)))
+  return components.flatMap(({ spec }) => (spec.files ?? []).flatMap(({ template }) => conditionsOfFile(template)))
 }
 
-function conditionsOf(text: string): readonly string[] {
+/** Empty if the text is no monitor file. */
+export function conditionsOfFile(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return []
   const { monitor } = parseMonitorText(text)
   return monitor === undefined || monitor.kind === 'Stats' ? [] : monitor.conditions.map((c) => c.type)

@@ -1,4 +1,5 @@
 // The thresholds of KubeNode's own detectors, as data. agent.json overrides single ones by name; times are durations there.
+import type { NODE_CONDITIONS } from '../node-conditions.ts'
 
 export const DETECTOR_DEFAULTS = {
   disk: {
@@ -47,3 +48,15 @@ export const DETECTOR_DEFAULTS = {
 
 export type DetectorSettings = typeof DETECTOR_DEFAULTS
 export type DetectorName = keyof DetectorSettings
+
+/** The Node conditions that each detector sets. */
+export const DETECTOR_CONDITIONS: Readonly<Record<DetectorName, readonly (keyof typeof NODE_CONDITIONS)[]>> = {
+  disk: ['DiskSpaceLow', 'InodesLow'],
+  readOnly: ['FilesystemReadOnly'],
+  clock: ['ClockSkewed'],
+  crashLoops: ['ComponentCrashLooping'],
+  certificates: ['CertificateExpiring'],
+  hungTasks: ['TasksHung'],
+  kubelet: ['KubeletUnhealthy'],
+  runtime: ['ContainerRuntimeUnhealthy'],
+}

@@ -3,6 +3,7 @@ import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { someOf } from '#lib/some-of.ts'
 import type { CertainPlan, DiffLine, PlannedClusters, PlannedObject, PredictedPlan, RedLine } from '../plan.ts'
+import { levelOf } from '#declared/problem.ts'
 import type { Commit } from '#sync/git/repository.ts'
 import { type ClusterDifference, leftText, type ObjectChange } from '#sync/difference.ts'
 import { problemText } from '#sync/render/problems.ts'
@@ -61,7 +62,7 @@ function redLines({ shown, prunes, after }: MadePlan): readonly RedLine[] {
     command: approveCommand(p),
   }))
   const unknown = unknownTexts(prunes?.unknown ?? []).map((text) => ({ text }))
-  const problems = after.problems.map((p) => ({ text: `${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}` }))
+  const problems = after.problems.map((p) => ({ text: `${levelOf(p)}: ${problemText(p)}` }))
   const invalid = shown.flatMap((d) => d.problems.map((text) => ({ text: `${d.cluster}: ${text}` })))
   return [...losses, ...promised, ...unknown, ...[...problems, ...invalid].slice(0, MOST_PROBLEMS)].map(
     (line: RedLine) => ({ ...line, text: printableLine(line.text) }),

@@ -48,9 +48,9 @@ export const declared = {
     do: 'use type Script in runScript of rules only, and other types in sets only',
   },
   KN3066: {
-    cause: 'No known detector reports this condition.',
+    cause: 'No known detector reports this condition, or the agents of this fleet are not configured to.',
     check: 'the suggestion in the message, and docs/concepts/detection.md',
-    do: 'correct the type of the condition; ignore this if your own detector reports it',
+    do: 'correct the type of the condition, or configure what reports it; ignore this if your own detector does',
   },
   KN3067: {
     cause: 'The selector contradicts itself and matches nothing.',
@@ -86,6 +86,11 @@ export const declared = {
     cause: 'KubeNode brings no provider of this name.',
     check: 'docs/reference/providers.md',
     do: 'correct the name; list your own remote providers in the file of the message',
+  },
+  KN3077: {
+    cause: 'Agents report this condition, and no rule of the fleet reads it.',
+    check: 'docs/concepts/repairs.md',
+    do: 'declare a rule for it, or write the reason why there is none into the annotation in the message',
   },
   KN3090: {
     cause: 'Git may not declare this object or field: programs or people write it.',

@@ -6,7 +6,7 @@ import { type ErrorCode, isKubeNodeError, type KubeNodeError } from '#lib/errors
 import { refText } from '#delivery/object-ref.ts'
 import { isOfTheFleet, renderFolder } from '#sync/render/render.ts'
 import type { Renderer } from '#sync/render/renderer.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, markOf } from './finding.ts'
 import { lintErrors } from './lint-errors.ts'
 
 const MAIN = 'main.ts'
@@ -53,13 +53,13 @@ export async function lintFleet(root: string, { renderer, validator, cwd }: Flee
           ...codedText(problem),
           object: refText(ref),
         })),
-        ...problems.map(({ place, code, message, object, pointer, isCertain }) => ({
+        ...problems.map(({ place, code, message, object, pointer, ...problem }) => ({
           ...at(place),
           code,
           message,
           object,
           pointer,
-          ...(!isCertain && { isWarning: true as const }),
+          ...markOf(problem),
         })),
       ],
     }

@@ -24,7 +24,7 @@ import { declaredProblems } from '#declared/declared-problems.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { agentConfigFindings, isAgentConfigFile } from './agent-config.ts'
 import type { LintFile } from './files.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, markOf } from './finding.ts'
 import { lintErrors } from './lint-errors.ts'
 
 /** A KubeNode object that is valid on its own, with its position in a file. */
@@ -278,7 +278,7 @@ export function lintTogether(results: readonly LintResult[]): readonly Finding[]
   const of = new Map(placed.map((p) => [p.object, p]))
   const agentConfigs = results.flatMap((r) => r.agentConfigs)
   const problems = declaredProblems([...of.keys()], { trust, agentConfigs })
-  return problems.flatMap(({ object, pointer, code, message, isCertain }) => {
+  return problems.flatMap(({ object, pointer, code, message, ...problem }) => {
     const at = of.get(object)
     if (at === undefined) return []
     const { file } = at
@@ -291,7 +291,7 @@ export function lintTogether(results: readonly LintResult[]): readonly Finding[]
         message,
         pointer,
         object: name,
-        ...(!isCertain && { isWarning: true as const }),
+        ...markOf(problem),
       },
     ]
   })

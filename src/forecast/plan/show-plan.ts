@@ -7,6 +7,7 @@ import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'
 import { type Io, showProblem } from '#lib/terminal/io.ts'
 import { hasColors } from '#lib/terminal/paint.ts'
 import { withProgress } from '#lib/terminal/progress.ts'
+import { levelOf } from '#declared/problem.ts'
 import { hasDifference } from '#sync/difference.ts'
 import { type LocalRepository, openLocalRepository } from '#sync/git/local-repository.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
@@ -162,7 +163,7 @@ async function note({ repository, made, ...seen }: PlanSeen, io: Io): Promise<vo
     const note = signatureNote(await titledIn(repository, commit), signature, earlier)
     if (note !== undefined) io.err(shownLine(note))
   }
-  for (const p of problems) showProblem(io, shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))
+  for (const p of problems) showProblem(io, shownLine(`${levelOf(p)}: ${problemText(p)}`))
   if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)
 }
 

@@ -21,6 +21,7 @@ export interface RenderedProblem {
   readonly message: string
   /** It cannot work on any cluster; otherwise it may be intended. */
   readonly isCertain: boolean
+  readonly isNote?: true
   /** `fleet/machines/workers.ts:14`, if it could be found. */
   readonly place?: string
 }

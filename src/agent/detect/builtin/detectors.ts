@@ -20,7 +20,7 @@ import { diskRoom, judgeDisks } from './disk.ts'
 import { followSleepers, judgeHung, sleepingTask, type Sleeper } from './hung-tasks.ts'
 import type { Reading } from './reading.ts'
 import { judgeReadOnly, namedBefore, parseMounts } from './read-only.ts'
-import type { DetectorName, DetectorSettings } from '#api/agent-config/detector-settings.ts'
+import { DETECTOR_CONDITIONS, type DetectorName, type DetectorSettings } from '#api/agent-config/detector-settings.ts'
 
 export interface DetectorsDeps {
   readonly files: Files
@@ -53,17 +53,6 @@ const CALL_MS = 5_000
 const ASK_SERVER_AFTER_MS = 5_000
 const UNIT_FOLDERS = ['/etc/systemd/system', '/run/systemd/system', '/lib/systemd/system', '/usr/lib/systemd/system']
 
-const CONDITIONS: Readonly<Record<DetectorName, readonly string[]>> = {
-  disk: ['DiskSpaceLow', 'InodesLow'],
-  readOnly: ['FilesystemReadOnly'],
-  clock: ['ClockSkewed'],
-  crashLoops: ['ComponentCrashLooping'],
-  certificates: ['CertificateExpiring'],
-  hungTasks: ['TasksHung'],
-  kubelet: ['KubeletUnhealthy'],
-  runtime: ['ContainerRuntimeUnhealthy'],
-}
-
 export class Detectors {
   readonly #deps: DetectorsDeps
   readonly #timers = new Map<DetectorName, { cancel(): void }>()
@@ -87,7 +76,7 @@ export class Detectors {
     const { clock, board } = this.#deps
     this.#startedAt = clock.monotonic()
     const all = this.#all()
-    const types = new Set(all.flatMap(({ name }) => CONDITIONS[name]))
+    const types = new Set<string>(all.flatMap(({ name }) => DETECTOR_CONDITIONS[name]))
     this.#conditions = board.open('detectors', { owns: (type) => types.has(type) })
     this.#kept = new Set(['ComponentCrashLooping', 'TasksHung'].filter((t) => this.#isTrue(t)))
     for (const detector of all) {

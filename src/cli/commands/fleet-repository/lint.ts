@@ -17,14 +17,14 @@ const count = (n: number, thing: string): string => `${n} ${thing}${n === 1 ? ''
 /** One line per finding, whatever characters its names and values contain. */
 const asText = (f: Finding): string =>
   shownLine(
-    `${f.file}:${f.line}:${f.column}: ${f.isWarning === true ? 'warning: ' : ''}${f.code}: ${f.object === undefined ? '' : `${f.object}: `}${f.message}`,
+    `${f.file}:${f.line}:${f.column}: ${f.isNote === true ? 'note: ' : f.isWarning === true ? 'warning: ' : ''}${f.code}: ${f.object === undefined ? '' : `${f.object}: `}${f.message}`,
   )
 
 /** Annotations on a pull request. Escaping keeps a hostile file name from injecting commands. */
 const asGithub = (f: Finding): string => {
   const escape = (s: string) => s.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
   const property = (s: string) => escape(printableLine(s)).replaceAll(':', '%3A').replaceAll(',', '%2C')
-  return `::${f.isWarning === true ? 'warning' : 'error'} file=${property(f.file)},line=${f.line},col=${f.column},title=${f.code}::${escape(printableLine(f.message))}\n`
+  return `::${f.isNote === true ? 'notice' : f.isWarning === true ? 'warning' : 'error'} file=${property(f.file)},line=${f.line},col=${f.column},title=${f.code}::${escape(printableLine(f.message))}\n`
 }
 
 interface Options {
@@ -86,6 +86,8 @@ export function register(program: Command, io: Io): void {
         ...fleets.flatMap((f) => f.findings),
       ]
       const warnings = findings.filter((f) => f.isWarning === true).length
+      const notes = findings.filter((f) => f.isNote === true).length
+      const failures = findings.length - warnings - notes
       const checked = [...results, ...fleets].reduce((n, r) => n + r.checked, 0)
       const data = results.reduce((n, r) => n + r.data, 0)
       if (output === 'json') io.out(shownJson({ files: files.length, checked, findings }))
@@ -93,8 +95,8 @@ export function register(program: Command, io: Io): void {
       const skipped = data === 0 ? '' : `, ${count(data, 'document')} skipped (plain data)`
       const nothing = files.length + fleets.length === 0 ? '; for rules in TypeScript, use "kubenode rules lint"' : ''
       io.err(
-        `${count(files.length, 'file')}, ${count(checked, 'object')}${skipped}, ${count(findings.length - warnings, 'problem')}${warnings === 0 ? '' : `, ${count(warnings, 'warning')}`}${nothing}\n`,
+        `${count(files.length, 'file')}, ${count(checked, 'object')}${skipped}, ${count(failures, 'problem')}${warnings === 0 ? '' : `, ${count(warnings, 'warning')}`}${notes === 0 ? '' : `, ${count(notes, 'note')}`}${nothing}\n`,
       )
-      if (findings.length > warnings) throw new Exit(EXIT_ERROR)
+      if (failures > 0) throw new Exit(EXIT_ERROR)
     })
 }
