@@ -11,7 +11,10 @@ import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { kindNamed } from '#api/kinds.ts'
 import { NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { createValidator } from '#api/validate.ts'
+import { parseMonitor } from '#api/agent-config/monitor-config.ts'
+import { LogMatcher } from '#agent/detect/npd/log-matcher.ts'
 import { agentConfigMapProblems } from '#declared/agent-config.ts'
+import { declaredProblems } from '#declared/declared-problems.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { declareMachines } from './machines/workers.ts'
 
@@ -69,12 +72,9 @@ const OF_MACHINES = [
   'clock-skewed',
   'crash-looping',
   'filesystem-read-only',
-  'frequent-containerd-restart',
-  'frequent-kubelet-restart',
   'kernel-deadlock',
   'kubelet-unhealthy',
   'not-ready',
-  'ntp-problem',
   'oom-storm',
   'readonly-filesystem',
   'runtime-unhealthy',
@@ -98,6 +98,38 @@ test('every condition that agents report by themselves has a rule in each cluste
   const rules = files.filter((f) => f.endsWith('.ts') && !f.endsWith('.cases.ts'))
   expect(rules.filter((f) => !imported.includes(`rules/${f}`))).toEqual([])
 }, 30_000)
+
+test('every rule can fire, and every condition of a monitor has a rule', () => {
+  for (const [file, text] of rendered()) {
+    const objects = parseAllDocuments(text).map((d) => d.toJS() as KubeObject)
+    expect([file, declaredProblems(objects).map((p) => `${p.code}: ${p.message}`)]).toEqual([file, []])
+  }
+}, 30_000)
+
+const kernelMonitor = (file: string) =>
+  JSON.parse(readFileSync(join(root, file), 'utf8')) as { readonly monitors: readonly [{ readonly config: unknown }] }
+
+test('a new fleet has the kernel monitor of this one, which counts only kills for lack of memory on the whole node', () => {
+  const monitors = kernelMonitor('fleet/machines/hosts.json')
+  expect(kernelMonitor('template/fleet/kernel-monitor.json')).toEqual(monitors)
+  const { monitor, problems } = parseMonitor(monitors.monitors[0].config)
+  expect(problems).toEqual([])
+  if (monitor?.kind !== 'Log') throw new Error('it is no log monitor')
+  const conditionsOf = (line: string) =>
+    new LogMatcher(
+      monitor.rules.map((r) => r.pattern),
+      monitor.bufferSize,
+    )
+      .push(line)
+      .flatMap(({ rule }) => monitor.rules[rule]?.condition ?? [])
+  const killed = 'Killed process 4711 (java) total-vm:8123456kB, anon-rss:4012345kB, file-rss:0kB, shmem-rss:0kB'
+  expect(conditionsOf(`Out of memory: ${killed}`)).toEqual(['FrequentOOMKill'])
+  expect(conditionsOf('Out of memory: Kill process 4711 (java) score 911 or sacrifice child')).toEqual([
+    'FrequentOOMKill',
+  ])
+  // A container that reaches its own limit is the fault of its workload.
+  expect(conditionsOf(`Memory cgroup out of memory: ${killed}`)).toEqual([])
+})
 
 test('faults of a whole machine are repaired where it is tried, and only shown in the last stage', () => {
   const modes = [...rendered()].map(([file, text]) => [

@@ -11,7 +11,6 @@ import { careful } from '../../rules/defender/careful.ts'
 import { kernelDeadlock } from '../../rules/kernel/kernel-deadlock.ts'
 import { tasksHung } from '../../rules/kernel/tasks-hung.ts'
 import { oomStorm } from '../../rules/memory/oom-storm.ts'
-import { frequentRestarts } from '../../rules/node/frequent-restarts.ts'
 import { notReady } from '../../rules/node/not-ready.ts'
 import { runtimeUnhealthy } from '../../rules/node/runtime-unhealthy.ts'
 import { serviceUnhealthy } from '../../rules/node/service-unhealthy.ts'
@@ -21,7 +20,6 @@ import { diskSpaceLow } from '../../rules/storage/disk-space-low.ts'
 import { filesystemReadOnly } from '../../rules/storage/filesystem-read-only.ts'
 import { readOnlyFilesystem } from '../../rules/storage/read-only-filesystem.ts'
 import { clockSkewed } from '../../rules/time/clock-skewed.ts'
-import { timeSkew } from '../../rules/time/time-skew.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
 import hostVersions from '../clusters/host-versions.json' with { type: 'json' }
 import versions from '../clusters/versions.json' with { type: 'json' }
@@ -45,11 +43,8 @@ const OF_MACHINES: Readonly<Record<string, Rule>> = {
   'oom-storm': oomStorm,
   'readonly-filesystem': readOnlyFilesystem('ReadonlyFilesystem'),
   'filesystem-read-only': filesystemReadOnly,
-  'ntp-problem': timeSkew('chrony', 'NTPProblem'),
   'clock-skewed': clockSkewed('chrony'),
   'crash-looping': crashLooping,
-  'frequent-kubelet-restart': frequentRestarts('FrequentKubeletRestart', 'kubelet'),
-  'frequent-containerd-restart': frequentRestarts('FrequentContainerdRestart', 'containerd'),
   'kubelet-unhealthy': serviceUnhealthy('KubeletUnhealthy', 'kubelet'),
   'runtime-unhealthy': runtimeUnhealthy('containerd'),
 }

@@ -6,9 +6,12 @@ import { declaredProblems } from './declared-problems.ts'
 
 type Annotations = Readonly<Record<string, string>>
 
-const object = (kind: string, name: string, spec: object, annotations?: Annotations): KubeObject =>
-  ({ apiVersion: 'kubenode.io/v1alpha1', kind, metadata: { name, ...defined({ annotations }) }, spec }) as KubeObject
-
+const object = (kind: string, name: string, spec: object, annotations?: Annotations): KubeObject => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind,
+  metadata: { name, ...defined({ annotations }) },
+  spec,
+})
 const agents = (config: object = {}, annotations?: Annotations): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
