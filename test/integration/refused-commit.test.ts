@@ -80,7 +80,7 @@ test('why of a set names the commit that is not followed, and where to ask', asy
     `the newest one is not followed: source/fleet refuses the newest commit: KN7102: cannot render commit ${broken.slice(0, 12)}`,
   )
   expect(said).toContain('kubenode why source/fleet --context hub')
-  expect(said).toContain('does not parse at fleet/main.ts')
+  expect(said).toContain('the fleet fails at fleet/main.ts')
   expect(said).not.toContain('Up to date; nothing pending.')
 })
 
