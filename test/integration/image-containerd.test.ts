@@ -38,6 +38,7 @@ const MORE: Readonly<
   // Nothing listens there: its Clusters wait for their host, and the role serves.
   cluster: { args: ['--control-planes', '/tmp/control.sock'], empty: [] },
   artifacts: { args: ['--artifacts-folder', CACHE, '--artifacts-host', 'artifacts.test'], empty: [CACHE] },
+  history: { args: ['--history', `${CACHE}/history`], empty: [CACHE] },
   console: {
     args: ['--console-config', `${CONSOLE}/console.json`, '--console-listen', '127.0.0.1:0'],
     empty: [],
