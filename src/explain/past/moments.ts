@@ -63,14 +63,14 @@ const labelOf = ({ subject }: Transition): string =>
 
 /** Undefined if it is not worth a line. `before` is the earlier value. */
 function momentOf(row: Transition, before: string | undefined): Moment | undefined {
-  const line = textOf(row, before)
+  const line = momentTextOf(row, before)
   if (line === undefined) return undefined
   return { heard: row.heard, said: row.said, object: labelOf(row), ...line }
 }
 
 type MomentText = Pick<Moment, 'text' | 'tone'>
 
-function textOf({ topic, value, subject }: Transition, before: string | undefined): MomentText | undefined {
+function momentTextOf({ topic, value, subject }: Transition, before: string | undefined): MomentText | undefined {
   if (topic === EXISTS) return existence(value, before)
   const [section, key, item] = topic.split('/')
   const path = `${section}/${key}`
