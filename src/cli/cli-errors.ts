@@ -30,6 +30,10 @@ export const cliErrors = errorTable({
     text: 'cannot create {text} nodes per cluster',
     next: 'give a number from 1 to {maxLocalNodes}',
   },
+  KN1002_oneCluster: {
+    text: 'cannot give {contexts} contexts the one name {cluster}',
+    next: 'leave --cluster out, or name one context',
+  },
   KN1733: {
     text: 'cannot explain {word}: it is no number of an error',
     next: 'write one such as KN1120; what is wrong with an object: kubenode why KIND/NAME; fields of a kind: kubectl explain machines --api-version kubenode.io/v1alpha1',

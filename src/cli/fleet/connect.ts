@@ -10,13 +10,23 @@ export interface ServerOptions {
   readonly context?: string
 }
 
+const withKubeconfig = (command: Command): Command =>
+  command.option(
+    '--kubeconfig <file>',
+    'kubeconfig of the cluster; when left out KUBECONFIG, then ~/.kube/config or the local fleet around this folder, in a pod its own account',
+  )
+
 export const withServer = (command: Command): Command =>
-  command
-    .option(
-      '--kubeconfig <file>',
-      'kubeconfig of the cluster; when left out KUBECONFIG, then ~/.kube/config or the local fleet around this folder, in a pod its own account',
-    )
-    .option('--context <name>', 'context of the kubeconfig')
+  withKubeconfig(command).option('--context <name>', 'context of the kubeconfig')
+
+/** For commands on all clusters of a kubeconfig. */
+export const withServers = (command: Command): Command =>
+  withKubeconfig(command).option(
+    '--context <name>',
+    'context of the kubeconfig; several times for several, all when left out',
+    (name: string, names: readonly string[]) => [...names, name],
+    [],
+  )
 
 export interface NamespaceOptions {
   readonly namespace?: string

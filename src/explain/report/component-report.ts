@@ -26,8 +26,8 @@ function isIn(machine: Machine, { spec }: MachineComponentSet): boolean {
   }
 }
 
-export const outsideSets = ({ machines, sets }: ReportFacts): readonly Machine[] =>
-  machines.filter((m) => !sets.some((set) => isIn(m, set)))
+export const outsideSets = ({ machines, sets, parts }: ReportFacts): readonly Machine[] =>
+  parts?.flatMap(outsideSets) ?? machines.filter((m) => !sets.some((set) => isIn(m, set)))
 
 /** Nodes of which KubeNode knows nothing: no Machine has them. */
 export function unmanaged({ nodes, machines }: ReportFacts): readonly string[] {

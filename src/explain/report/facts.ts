@@ -38,4 +38,6 @@ export interface ReportFacts {
   readonly requested: readonly ResourceSum[] | undefined
   readonly used: readonly ResourceSum[] | undefined
   readonly unknown: readonly string[]
+  /** Of a sum: its clusters. Sets select machines of their own cluster only. */
+  readonly parts?: readonly ReportFacts[]
 }

@@ -1,6 +1,6 @@
 // A report as one file for a browser: no script, nothing loaded, light or dark as the reader's system is. Charts are drawn from the same cells. Pure.
 import type { Bar, Chart, Report, Section } from './report.ts'
-import { rangeText } from './form-text.ts'
+import { placeText, rangeText } from './form-text.ts'
 
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
@@ -102,7 +102,7 @@ export function htmlText(report: Report): string {
       : `<section><h2>Not known</h2><ul>${unknown.map((u) => `<li>${escaped(u)}</li>`).join('')}</ul></section>`
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escaped(`${title} of ${cluster}`)}</title><style>${STYLE}</style></head>
-<body><h1>${escaped(title)}</h1><p class="dim">Cluster ${escaped(cluster)}, ${rangeText(report)}</p><p class="headline">${escaped(headline.text)}</p>
+<body><h1>${escaped(title)}</h1><p class="dim">${escaped(placeText(report))}, ${rangeText(report)}</p><p class="headline">${escaped(headline.text)}</p>
 ${parts.join('\n')}
 ${gaps}
 </body></html>

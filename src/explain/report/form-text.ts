@@ -8,6 +8,10 @@ const DAY = 10
 export const rangeText = ({ from, to }: Pick<Report, 'from' | 'to'>): string =>
   `${timestamp(from).slice(0, DAY)} to ${timestamp(to).slice(0, DAY)}`
 
+/** Begins a sentence. */
+export const placeText = ({ cluster, clusters }: Pick<Report, 'cluster' | 'clusters'>): string =>
+  clusters === undefined ? `Cluster ${cluster}` : `Clusters ${clusters.join(', ')}`
+
 export function tableText(report: Report, width: number | undefined): string {
   const { title, cluster, headline, sections, unknown } = report
   const parts = sections.map((s) => `${s.title}\n${tableOf(s, width)}`)
@@ -57,7 +61,7 @@ const markdownCell = (text: string): string =>
   text.replaceAll('\\', '\\\\').replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll(/\s+/g, ' ')
 
 export function markdownText(report: Report): string {
-  const { title, cluster, headline, sections, unknown } = report
+  const { title, headline, sections, unknown } = report
   const line = (cells: readonly string[]): string => `| ${cells.map(markdownCell).join(' | ')} |`
   const parts = sections.map(({ title: name, about, columns, rows }) =>
     [
@@ -73,5 +77,5 @@ export function markdownText(report: Report): string {
     ].join('\n\n'),
   )
   const gaps = unknown.length === 0 ? [] : [`## Not known\n\n${unknown.map((u) => `- ${markdownCell(u)}`).join('\n')}`]
-  return `${[`# ${title}`, `Cluster ${markdownCell(cluster)}, ${rangeText(report)}. **${headline.text}**`, ...parts, ...gaps].join('\n\n')}\n`
+  return `${[`# ${title}`, `${markdownCell(placeText(report))}, ${rangeText(report)}. **${headline.text}**`, ...parts, ...gaps].join('\n\n')}\n`
 }

@@ -39,7 +39,9 @@ export interface Section {
 
 export interface Report {
   readonly title: string
+  /** Or how many, if they are several. */
   readonly cluster: string
+  readonly clusters?: readonly string[]
   /** Milliseconds since 1970. */
   readonly from: number
   readonly to: number

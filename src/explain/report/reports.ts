@@ -23,7 +23,7 @@ const TITLES: Readonly<Record<ReportKind, string>> = {
 
 const LEVEL_DIGITS = 3
 
-function goodSection(facts: ReportFacts): Section {
+export function goodSection(facts: ReportFacts): Section {
   const seconds = secondsOf(facts)
   const nodes = new Map(facts.nodes.map((n) => [n.metadata.name ?? '', n]))
   // Plans are not asked: what is planned now is not good now either.

@@ -11,6 +11,7 @@ import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { clientOf } from '#programs/run/connect.ts'
 import { type FoundContext, foundContexts, type Wanted } from '#programs/run/all-connections.ts'
 import { readPrograms } from '#explain/running-programs.ts'
+import { onePerCluster } from '../../fleet/one-per-cluster.ts'
 
 /** Clusters read at once. */
 const MOST_AT_ONCE = 16
@@ -33,22 +34,6 @@ export async function fleetWhy(wanted: Wanted): Promise<FleetWhy> {
     ...attentionReport(clusters, systemClock.now()),
     notes: [...doubles, ...strange.map(({ context }) => `context ${context} is left out: it has no kind of KubeNode`)],
   }
-}
-
-/** Several contexts may be users of the same server; read each cluster once. */
-function onePerCluster(found: readonly FoundContext[]): {
-  readonly kept: readonly FoundContext[]
-  readonly notes: readonly string[]
-} {
-  const byServer = new Map<string, FoundContext>()
-  const notes: string[] = []
-  for (const one of found) {
-    const key = 'config' in one ? `${one.config.server}\n${one.config.tlsServerName ?? ''}` : `\n${one.context}`
-    const first = byServer.get(key)
-    if (first === undefined) byServer.set(key, one)
-    else notes.push(`context ${one.context} is left out: it is the cluster of context ${first.context}`)
-  }
-  return { kept: [...byServer.values()], notes }
 }
 
 async function observedIn(one: FoundContext): Promise<ObservedCluster | undefined> {

@@ -1,8 +1,11 @@
 // Reads and prints a report. A history is used where there is one; without it the report says what it does not know.
-import { assertNever, isKubeNodeError } from '#lib/errors.ts'
+import { assertNever, isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
+import { defined } from '#lib/defined.ts'
+import { shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { csvText, jsonText, markdownText, tableText } from '#explain/report/form-text.ts'
 import { htmlText } from '#explain/report/form-html.ts'
+import { fleetReport } from '#explain/report/fleet-report.ts'
 import { pastFacts } from '#explain/report/history-facts.ts'
 import { readFacts } from '#explain/report/read-facts.ts'
 import type { Report } from '#explain/report/report.ts'
@@ -14,11 +17,20 @@ import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import { contextsBeside } from '../../fleet/contexts-beside.ts'
 import { withReaders } from '../../fleet/histories.ts'
 import type { HistoryOptions } from '../../fleet/history-options.ts'
+import { cliErrors } from '../../cli-errors.ts'
+import { fleetFacts } from './fleet-facts.ts'
 
-export interface ReportOptions extends ServerOptions, HistoryOptions {
+interface SharedOptions extends HistoryOptions {
+  readonly kubeconfig?: string
   readonly since: string
   readonly cluster?: string
   readonly output: 'table' | 'json' | 'csv' | 'markdown' | 'html'
+}
+
+export type ReportOptions = SharedOptions & ServerOptions
+
+export interface FleetReportOptions extends SharedOptions {
+  readonly context: readonly string[]
 }
 
 interface ReportWish {
@@ -28,23 +40,39 @@ interface ReportWish {
 
 export async function showReport({ kind, only }: ReportWish, options: ReportOptions, io: Io): Promise<void> {
   const to = Date.now()
-  const from = momentIn(options.since, to)
+  const range = { from: momentIn(options.since, to), to }
   const client = await connect(options, io)
   const cluster = options.cluster ?? (await recordedName(client))
-  const report = await withHistoryOf(cluster, options, io, async (reader) =>
-    reportOf(
-      kind,
-      await readFacts({
-        client,
-        cluster,
-        from,
-        to,
-        past: reader && pastFacts(reader, { from, to }),
-        beside: () => contextsBeside(options, io),
-      }),
-      only,
-    ),
+  const report = await withHistories(options, io, async (readerOf) => {
+    const reader = readerOf(cluster)
+    const past = reader && pastFacts(reader, range)
+    const beside = () => contextsBeside(options, io)
+    return reportOf(kind, await readFacts({ client, cluster, ...range, past, beside }), only)
+  })
+  io.out(formOf(report, options.output, io))
+}
+
+/** Of all clusters of the kubeconfig, or of those that are named. A single one is reported as itself. */
+export async function showFleetReport({ context, ...options }: FleetReportOptions, io: Io): Promise<void> {
+  const [first] = context
+  const { cluster } = options
+  if (cluster !== undefined && context.length > 1)
+    throw new KubeNodeError(cliErrors.KN1002_oneCluster({ contexts: context.length, cluster }))
+  const chosen = { ...options, ...defined({ context: first }) }
+  if (cluster !== undefined) return showReport({ kind: 'fleet', only: undefined }, chosen, io)
+  const to = Date.now()
+  const range = { from: momentIn(options.since, to), to }
+  const { clusters, notes } = await withHistories(options, io, (readerOf) =>
+    fleetFacts({ kubeconfig: options.kubeconfig, contexts: context, range, readerOf }, io),
   )
+  for (const note of notes) io.err(shownLine(note))
+  // The report on the chosen context says best why there is none.
+  if (clusters.length === 0) return showReport({ kind: 'fleet', only: undefined }, chosen, io)
+  const [only] = clusters
+  const report =
+    only !== undefined && clusters.length === 1 && !('problem' in only)
+      ? reportOf('fleet', only)
+      : fleetReport(clusters, range)
   io.out(formOf(report, options.output, io))
 }
 
@@ -66,21 +94,20 @@ function formOf(report: Report, form: ReportOptions['output'], io: Io): string {
 }
 
 /** A history that was named must be there; that of a local fleet may be. */
-async function withHistoryOf<T>(
-  cluster: string,
-  options: ReportOptions,
+async function withHistories<T>(
+  options: HistoryOptions,
   io: Io,
-  use: (reader: HistoryReader | undefined) => Promise<T>,
+  use: (readerOf: (cluster: string) => HistoryReader | undefined) => Promise<T>,
 ): Promise<T> {
   let isFound = false
   try {
     return await withReaders(options, io, (readers) => {
       isFound = true
-      return use(readers.find((r) => r.cluster === cluster))
+      return use((cluster) => readers.find((r) => r.cluster === cluster))
     })
   } catch (e) {
     const isAbsent = !isFound && options.history === undefined && isKubeNodeError(e)
     if (!isAbsent) throw e
-    return use(undefined)
+    return use(() => undefined)
   }
 }

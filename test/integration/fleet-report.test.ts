@@ -1,0 +1,142 @@
+// `kubenode report fleet` on a kubeconfig with a hub, two clusters of it, one that does not answer, a strange one, and two contexts of one cluster.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { release } from '#api/kinds/release.ts'
+import { run } from '#cli/program.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { nodeType } from '#nodes/objects.ts'
+import { allContexts } from '#programs/local/all-contexts.ts'
+import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
+import { installedStorage } from '#test/support/servers/installed.ts'
+
+const servers: RunningServer[] = []
+const folder = mkdtempSync(join(tmpdir(), 'kubenode-fleet-report-'))
+const kubeconfig = join(folder, 'kubeconfig')
+
+const clientOf = ({ url, ca, cert, key }: RunningServer) =>
+  new HttpKubeClient({
+    server: url,
+    ca: { data: ca },
+    clientCertificate: { cert: { data: cert }, key: { data: key } },
+  })
+
+async function withNode(server: RunningServer, ready: 'True' | 'False'): Promise<void> {
+  const client = clientOf(server)
+  await client.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n-1' } })
+  const conditions = [
+    { type: 'Ready', status: ready, reason: 'T', message: 't', lastTransitionTime: new Date().toISOString() },
+  ]
+  await client.patch(
+    nodeType,
+    { name: 'n-1' },
+    { type: 'merge', value: { status: { conditions } } },
+    { subresource: 'status' },
+  )
+  client.close()
+}
+
+beforeAll(async () => {
+  const start = async (storage?: Awaited<ReturnType<typeof installedStorage>>): Promise<RunningServer> => {
+    const server = await startEmbedded(storage === undefined ? {} : { storage })
+    servers.push(server)
+    return server
+  }
+  const [hub, a, b, strange] = [
+    await start(await installedStorage()),
+    await start(await installedStorage(false)),
+    await start(await installedStorage(false)),
+    await start(),
+  ]
+  await withNode(a, 'False')
+  await withNode(b, 'True')
+  const client = clientOf(hub)
+  await client.create(release, {
+    ...release.example,
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Release',
+    metadata: { name: 'r-1', namespace: 'default' },
+  } as never)
+  client.close()
+  const textOfFile = ({ kubeconfig: file }: RunningServer): string => readFileSync(file, 'utf8')
+  writeFileSync(
+    kubeconfig,
+    allContexts(
+      new Map([
+        ['hub', textOfFile(hub)],
+        ['a', textOfFile(a)],
+        ['a-again', textOfFile(a)],
+        ['b', textOfFile(b)],
+        ['gone', textOfFile(a).replace(a.url, 'https://127.0.0.1:1')],
+        ['strange', textOfFile(strange)],
+      ]),
+    ),
+  )
+})
+
+afterAll(async () => {
+  for (const server of servers) await server.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function kubenode(...argv: readonly string[]) {
+  let [out, err] = ['', '']
+  const io = { out: (t: string) => void (out += t), err: (t: string) => void (err += t) }
+  const code = await run(argv, { ...io, cwd: '/', env: { KUBECONFIG: kubeconfig }, isTerminal: false })
+  return { code, out, err }
+}
+
+interface Shown {
+  readonly cluster: string
+  readonly clusters?: readonly string[]
+  readonly sections: readonly { readonly title: string; readonly rows: readonly (readonly unknown[])[] }[]
+  readonly unknown: readonly string[]
+}
+async function report(...argv: readonly string[]) {
+  const { code, out, err } = await kubenode('report', 'fleet', '-o', 'json', ...argv)
+  expect([code, err.replaceAll(/^context .*\n/gm, '')]).toEqual([0, ''])
+  const shown = JSON.parse(out) as Shown
+  const rows = (title: string) => shown.sections.find((s) => s.title === title)?.rows ?? []
+  return { ...shown, rows, notes: err.trim().split('\n') }
+}
+
+test('all clusters: their sum, a line and a section of each, and one that does not answer is unknown, never none', async () => {
+  const { clusters, rows, notes, unknown } = await report()
+  expect(clusters).toEqual(['a', 'b', 'gone'])
+  const faults = rows('Clusters').map(([name, , , , , n]) => [name, n])
+  expect(faults).toEqual([
+    ['a', 1],
+    ['b', 0],
+    ['gone', null],
+    ['all', 1],
+  ])
+  const unmanaged = (title: string) => rows(title).find(([what]) => what === 'nodes without a Machine')?.[1]
+  expect(['Is the fleet good?', 'Cluster a', 'Cluster b'].map(unmanaged)).toEqual([2, 1, 1])
+  expect(rows('Faults by kind')).toEqual([['NotReady', 1, 1, 1]])
+  expect(rows('Delivery')[0]).toEqual(['releases that succeeded', 0, 'in every stage'])
+  expect(unknown[0]).toMatch(/^everything of cluster gone, which is in no sum: /)
+  expect(unknown).toContain('service levels: the controllers have not written any yet')
+  expect(notes).toEqual([
+    'context a-again is left out: it is the cluster of context a',
+    'context hub is left out: it has neither Machines nor Nodes',
+    'context strange is left out: it has no kind of KubeNode',
+  ])
+})
+
+test('of several contexts those, and of one its own report', async () => {
+  const two = await report('--context', 'b', '--context', 'a')
+  expect(two.clusters).toEqual(['b', 'a'])
+  const one = await report('--context', 'a')
+  expect([one.cluster, one.clusters, one.rows('Clusters')]).toEqual(['a', undefined, []])
+  const named = await report('--context', 'a', '--cluster', 'prod')
+  expect(named.cluster).toBe('prod')
+  const { code, err } = await kubenode('report', 'fleet', '--context', 'a', '--context', 'b', '--cluster', 'prod')
+  expect(code).not.toBe(0)
+  expect(err).toContain('cannot give 2 contexts the one name prod')
+})
+
+test('a fleet that does not answer at all is an error', async () => {
+  const { code, out } = await kubenode('report', 'fleet', '--context', 'gone')
+  expect([code === 0, out]).toEqual([false, ''])
+})
