@@ -86,6 +86,7 @@ export const monitoringObjects = (alerts: string): readonly KubeObject[] => [
   ...scraper,
   agentAccess,
   ...METERED.map(podMonitor),
+  // Of a cluster that declares another port: kubenode monitoring scrape-config -o operator.
   operatorScrapeConfig(SCRAPE_PORT),
   { apiVersion: OPERATOR, kind: 'PrometheusRule', metadata: named('kubenode'), spec: parse(alerts) as object },
 ]
