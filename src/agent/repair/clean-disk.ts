@@ -84,9 +84,15 @@ function rootOf(dir: NodeDir, path: string): readonly string[] {
   }
 }
 
-function freePercent(path: string): number {
-  const { bavail, blocks } = statfsSync(path)
-  return blocks === 0 ? 100 : Math.floor((bavail / blocks) * 100)
+const freePercent = (path: string): number => leastFree(statfsSync(path))
+
+type Space = Readonly<Record<'bavail' | 'blocks' | 'ffree' | 'files', number>>
+
+/** Of bytes or of inodes: a disk without inodes takes no file, however many bytes it has. Some file systems count no inodes. */
+export function leastFree({ bavail, blocks, ffree, files }: Space): number {
+  const bytes = blocks === 0 ? 1 : bavail / blocks
+  const inodes = files === 0 ? 1 : ffree / files
+  return Math.floor(Math.min(bytes, inodes) * 100)
 }
 
 /** The container runtime knows best which images are unused. */

@@ -29,7 +29,10 @@ const operations = {
       ),
       olderThan: s.fallback(f.duration('Minimum age of files, by last modification.'), '168h'),
       images: s.fallback(s.bool('Whether unused container images may be deleted.'), true),
-      untilFree: s.fallback(s.int('Stops when this percentage of disk space is free.', { min: 1, max: 90 }), 20),
+      untilFree: s.fallback(
+        s.int('Stops when this percentage of the bytes and of the inodes is free.', { min: 1, max: 90 }),
+        20,
+      ),
     }),
   ),
   runScript: s.optional(
