@@ -53,6 +53,7 @@ test.each<[string, string, Partial<UnitState>, boolean, unknown, readonly string
     { kind: 'Failed', message: 'kubelet.service was stopped by a user or a program' },
     [],
   ],
+  ['a time service', 'chrony', {}, false, { kind: 'Done' }, ['restart -- chrony.service']],
   ['one that is not there', 'crio', { load: 'not-found' }, false, undefined, []],
   ['any other service of the host', 'sshd', {}, false, undefined, []],
 ])('%s', async (_, service, state, isStopped, result, runs) => {

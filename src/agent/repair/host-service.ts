@@ -1,12 +1,14 @@
-// Restarts a kubelet or container runtime that a distribution runs on this host: their repair must not depend on whether KubeNode installed them. A
+// Restarts a kubelet, container runtime or time service that a distribution runs on this host: their repair must not depend on whether KubeNode installed them. A
 // closed list, and never a service that a user stopped.
 import { DETECTOR_DEFAULTS } from '#api/agent-config/detector-settings.ts'
 import { failed, type AskResult } from '../components/asks.ts'
 import { isFrozenState, readStat } from '../supervise/proc.ts'
 import type { Systemctl } from '../supervise/systemd/systemctl.ts'
 
-/** The services that the built-in detectors watch. */
-const HOST_SERVICES: readonly string[] = ['kubelet', ...DETECTOR_DEFAULTS.runtime.services]
+/** What Debian, Ubuntu and Red Hat call theirs. */
+const TIME_SERVICES: readonly string[] = ['chrony', 'chronyd', 'systemd-timesyncd']
+/** What the built-in detectors watch, and what sets the clock that they measure. */
+const HOST_SERVICES: readonly string[] = ['kubelet', ...DETECTOR_DEFAULTS.runtime.services, ...TIME_SERVICES]
 
 /** Undefined for anything else. */
 export async function restartHostService(
