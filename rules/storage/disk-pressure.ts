@@ -1,4 +1,4 @@
-// A disk that fills up: free space safely before the kubelet evicts pods.
+// A disk that fills up: free space safely before the kubelet evicts pods. The kubelet taints the node by itself, so no new pods arrive.
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const diskPressure: NodeRemedierInput['spec'] = {
@@ -6,11 +6,7 @@ export const diskPressure: NodeRemedierInput['spec'] = {
   ladder: [
     { operations: [{ cleanDisk: {} }], timeout: '15m', verify: { conditionCleared: 'DiskPressure', stableFor: '5m' } },
     {
-      operations: [
-        { collectEvidence: { kinds: ['Disks'] } },
-        { cordon: {} },
-        { cleanDisk: { olderThan: '24h', untilFree: 30 } },
-      ],
+      operations: [{ collectEvidence: { kinds: ['Disks'] } }, { cleanDisk: { olderThan: '24h', untilFree: 30 } }],
       timeout: '30m',
       verify: { conditionCleared: 'DiskPressure', stableFor: '5m' },
     },

@@ -13,7 +13,7 @@ import {
   LIFECYCLE_TYPES,
   componentConditionType,
 } from '#api/node-conditions.ts'
-import { NODE_CONDITION_TYPES } from '#api/node-leaves.ts'
+import type { NODE_CONDITION_TYPES } from '#api/node-leaves.ts'
 import { ANNOTATIONS, LABELS } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'

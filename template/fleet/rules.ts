@@ -1,45 +1,67 @@
-// Limits on disruption, and repairs of faults.
+// Limits on disruption, and repairs of faults. What each rule sees, does and costs: docs/concepts/repairs.md of KubeNode.
+// Cleaning and restarting is enforced. Whatever drains, reboots or replaces a machine is DryRun: it only shows what it would do. After a week of looking,
+// `npx kubenode rules enforce NAME --write` removes the mode of one rule, or do it by hand.
 import { DefenderPolicy, NodeRemedier } from 'kubenode/constructs'
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 import type { Chart } from 'cdk8s'
 import { certificateExpiry } from '../rules/certificates/certificate-expiry.ts'
+import { crashLooping } from '../rules/component/crash-looping.ts'
 import { unwellComponent } from '../rules/component/unwell-component.ts'
 import { careful } from '../rules/defender/careful.ts'
 import { kernelDeadlock } from '../rules/kernel/kernel-deadlock.ts'
+import { tasksHung } from '../rules/kernel/tasks-hung.ts'
+import { oomStorm } from '../rules/memory/oom-storm.ts'
 import { notReady } from '../rules/node/not-ready.ts'
 import { runtimeUnhealthy } from '../rules/node/runtime-unhealthy.ts'
 import { serviceUnhealthy } from '../rules/node/service-unhealthy.ts'
+import { silentNode } from '../rules/node/silent.ts'
+import { diskPressure } from '../rules/storage/disk-pressure.ts'
 import { diskSpaceLow } from '../rules/storage/disk-space-low.ts'
+import { filesystemReadOnly } from '../rules/storage/filesystem-read-only.ts'
 import { readOnlyFilesystem } from '../rules/storage/read-only-filesystem.ts'
+import { clockSkewed } from '../rules/time/clock-skewed.ts'
 import versions from './versions.json' with { type: 'json' }
 
 type Rule = NodeRemedierInput['spec']
 
-/** They clean a disk or restart a component, and take nothing away from pods. */
-const ENFORCED: Readonly<Record<string, Rule>> = {
+/** Of your hosts: containerd, crio or docker, and chrony, chronyd or systemd-timesyncd. */
+const RUNTIME = 'containerd'
+const TIME_SERVICE = 'systemd-timesyncd'
+
+const TAKES_NODE_AWAY = ['cordon', 'drain', 'reboot', 'replace']
+
+/** Without the rungs that take the node away: after the last one left, the node needs manual intervention. Remove the call to have them too. */
+const onlyRestarts = (rule: Rule): Rule => ({
+  ...rule,
+  ladder: rule.ladder.filter((r) => !r.operations.some((o) => TAKES_NODE_AWAY.some((name) => name in o))),
+})
+
+const RULES: Readonly<Record<string, Rule>> = {
+  'disk-pressure': diskPressure,
   'disk-space-low': diskSpaceLow('DiskSpaceLow'),
   'inodes-low': diskSpaceLow('InodesLow'),
   'certificate-expiry': certificateExpiry('kubelet'),
+  'kubelet-unhealthy': onlyRestarts(serviceUnhealthy('KubeletUnhealthy', 'kubelet')),
+  'runtime-unhealthy': onlyRestarts(runtimeUnhealthy(RUNTIME)),
+  'clock-skewed': onlyRestarts(clockSkewed(TIME_SERVICE)),
+
+  'kernel-deadlock': { ...kernelDeadlock, mode: 'DryRun' },
+  'tasks-hung': { ...tasksHung, mode: 'DryRun' },
+  'oom-storm': { ...oomStorm, mode: 'DryRun' },
+  'crash-looping': { ...crashLooping, mode: 'DryRun' },
+  'readonly-filesystem': { ...readOnlyFilesystem('ReadonlyFilesystem'), mode: 'DryRun' },
+  'filesystem-read-only': { ...filesystemReadOnly, mode: 'DryRun' },
+  'not-ready': { ...notReady, mode: 'DryRun' },
+  silent: { ...silentNode, mode: 'DryRun' },
 }
 
-/** They drain, reboot or replace machines in service, so they only show what they would do. Move one up when you agree. */
-const DRY_RUN: Readonly<Record<string, Rule>> = {
-  'kernel-deadlock': kernelDeadlock,
-  'readonly-filesystem': readOnlyFilesystem('ReadonlyFilesystem'),
-  'kubelet-unhealthy': serviceUnhealthy('KubeletUnhealthy', 'kubelet'),
-  'runtime-unhealthy': runtimeUnhealthy('containerd'),
-  'not-ready': notReady,
-}
-
-/** Kubelet and container runtime come from the distribution, whose units a restart finds too. Declare them as components, and this is not needed. */
-const metadata = { annotations: { 'kubenode.io/declared-elsewhere': 'kubelet,containerd' } }
+/** They come from the distribution, whose units a restart finds too. Declare them as components, and this is not needed. */
+const metadata = { annotations: { 'kubenode.io/declared-elsewhere': `kubelet,${RUNTIME},${TIME_SERVICE}` } }
 
 export function declareRules(chart: Chart): void {
   new DefenderPolicy(chart, 'careful', { spec: careful })
   // rules/defender/budget-spent.ts holds new versions for pools whose error budget is spent; declare it here with mode Enforce to switch it on.
-  for (const [name, spec] of Object.entries(ENFORCED)) new NodeRemedier(chart, name, { metadata, spec })
-  for (const [name, spec] of Object.entries(DRY_RUN))
-    new NodeRemedier(chart, name, { metadata, spec: { ...spec, mode: 'DryRun' } })
+  for (const [name, spec] of Object.entries(RULES)) new NodeRemedier(chart, name, { metadata, spec })
   for (const component of Object.keys(versions))
     new NodeRemedier(chart, `unwell-${component}`, { spec: unwellComponent(component) })
 }

@@ -10,6 +10,8 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { initFleet } from '#install/init/init.ts'
 import { run } from '#cli/program.ts'
+import { proposeEdits } from '#console/repository/propose.ts'
+import { enforceStep } from '#console/repository/steps.ts'
 import { INVENTORY_FORM } from '#forecast/inventory.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { findCage } from '#sync/render/cage.ts'
@@ -73,13 +75,13 @@ test('its checks pass, and a plan shows its objects', async () => {
   repository.commit({})
   const lint = await inside(repository, 'lint', 'fleet', ...CAGE)
   expect(lint, lint.out + lint.err).toMatchObject({ code: 0 })
-  expect(lint.out).not.toContain('warning')
+  expect(lint.out).not.toMatch(/warning|note/)
   expect((await inside(repository, 'rules', 'lint', ...CAGE)).code).toBe(0)
   const tested = await inside(repository, 'rules', 'test', ...CAGE)
   expect(tested.err).toMatch(/(\d+) of \1 cases passed/)
   expect((await inside(repository, 'rules', 'coverage', ...CAGE)).code).toBe(0)
   const plan = await inside(repository, 'plan', ...CAGE)
-  expect(plan.out).toMatch(/hub: 16 to add, 0 to change, 0 to remove/)
+  expect(plan.out).toMatch(/hub: 23 to add, 0 to change, 0 to remove/)
   expect(plan.code).toBe(0)
 })
 
@@ -146,8 +148,12 @@ test('no repair that a new fleet enforces takes a node or a healthy component aw
   const enforced = rules.filter(({ spec }) => spec.mode !== 'DryRun')
   expect(enforced.map((r) => r.metadata.name ?? '').toSorted()).toEqual([
     'certificate-expiry',
+    'clock-skewed',
+    'disk-pressure',
     'disk-space-low',
     'inodes-low',
+    'kubelet-unhealthy',
+    'runtime-unhealthy',
     'unwell-hello',
   ])
   const used = enforced.flatMap(({ metadata, spec }) =>
@@ -157,6 +163,25 @@ test('no repair that a new fleet enforces takes a node or a healthy component aw
   expect(used.filter((u) => !/: (collectEvidence|cleanDisk|restartComponent)$/.test(u))).toEqual([
     'unwell-hello: reinstallComponent',
   ])
+})
+
+test('rules enforce finds the one edit that lets a dry-run rule of a new fleet repair', async () => {
+  const repository = repositoryOf()
+  repository.commit({})
+  let [out, err] = ['', '']
+  const found = await proposeEdits(
+    { what: 'it enforces', subject: 'rules: enforce', steps: [enforceStep({ rule: 'tasks-hung', stage: undefined })] },
+    { path: '.', weakCage: 'allow' },
+    {
+      out: (t) => void (out += t),
+      err: (t) => void (err += t),
+      cwd: repository.dir,
+      env: { PATH: process.env['PATH'] },
+      isTerminal: false,
+    },
+  )
+  expect(found, err).toBe(true)
+  expect(out).toMatch(/^-.*tasksHung, mode: 'DryRun'/m)
 })
 
 describe('S7, S15 a commit cannot choose what the name kubenode means, nor reach out of itself', () => {
@@ -185,7 +210,7 @@ describe('S7, S15 a commit cannot choose what the name kubenode means, nor reach
       put(repository, 'fleet/evil.ts', EVIL)
     })
     expect(err).not.toContain('package of the commit')
-    expect(out).toMatch(/hub: 16 to add/)
+    expect(out).toMatch(/hub: 23 to add/)
     expect(code).toBe(0)
   })
 

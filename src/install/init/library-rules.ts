@@ -4,13 +4,20 @@
 /** From the library in `rules/`, copied into the fleet with their cases. */
 const LIBRARY_RULES: readonly string[] = [
   'certificates/certificate-expiry',
+  'component/crash-looping',
   'component/unwell-component',
   'kernel/kernel-deadlock',
+  'kernel/tasks-hung',
+  'memory/oom-storm',
   'node/not-ready',
   'node/runtime-unhealthy',
   'node/service-unhealthy',
+  'node/silent',
+  'storage/disk-pressure',
   'storage/disk-space-low',
+  'storage/filesystem-read-only',
   'storage/read-only-filesystem',
+  'time/clock-skewed',
 ]
 const LIBRARY = 'rules'
 /** A policy has no cases. */
