@@ -5,18 +5,11 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
-import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { initFleet } from '#install/init/init.ts'
 import { run } from '#cli/program.ts'
-import { proposeEdits } from '#console/repository/propose.ts'
-import { enforceStep } from '#console/repository/steps.ts'
 import { INVENTORY_FORM } from '#forecast/inventory.ts'
-import { openLocalRepository } from '#sync/git/local-repository.ts'
-import { findCage } from '#sync/render/cage.ts'
-import { renderCommit } from '#sync/render/render.ts'
-import { processRenderer } from '#sync/render/renderer.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { SECRET, syncBench, type SyncBench, GitFolder } from '#test/support/benches/sync-bench.ts'
 import { inFullAll, onlyInFull } from '#test/support/tools/full.ts'
@@ -133,55 +126,6 @@ describe('a provider that no controller serves', () => {
     expect(lint, lint.out + lint.err).toMatchObject({ code: 0 })
     expect(lint.out + lint.err).not.toMatch(/KN307[56]/)
   })
-})
-
-test('no repair that a new fleet enforces takes a node or a healthy component away', async () => {
-  const repository = repositoryOf()
-  const commit = repository.commit({})
-  const { targets } = await renderCommit(commit, {
-    repository: openLocalRepository(repository.dir),
-    renderer: processRenderer(await findCage('allow')),
-  })
-  const rules = [...targets.values()].flatMap(({ objects }) =>
-    objects.flatMap(({ object }) => (object.kind === 'NodeRemedier' ? [object as NodeRemedier] : [])),
-  )
-  const enforced = rules.filter(({ spec }) => spec.mode !== 'DryRun')
-  expect(enforced.map((r) => r.metadata.name ?? '').toSorted()).toEqual([
-    'certificate-expiry',
-    'clock-skewed',
-    'disk-pressure',
-    'disk-space-low',
-    'inodes-low',
-    'kubelet-unhealthy',
-    'runtime-unhealthy',
-    'unwell-hello',
-  ])
-  const used = enforced.flatMap(({ metadata, spec }) =>
-    spec.ladder.flatMap((rung) => rung.operations.flatMap(Object.keys)).map((o) => `${metadata.name}: ${o}`),
-  )
-  // What `unwell-hello` installs again is a component that does not serve: its rule reads that component's own condition.
-  expect(used.filter((u) => !/: (collectEvidence|cleanDisk|restartComponent)$/.test(u))).toEqual([
-    'unwell-hello: reinstallComponent',
-  ])
-})
-
-test('rules enforce finds the one edit that lets a dry-run rule of a new fleet repair', async () => {
-  const repository = repositoryOf()
-  repository.commit({})
-  let [out, err] = ['', '']
-  const found = await proposeEdits(
-    { what: 'it enforces', subject: 'rules: enforce', steps: [enforceStep({ rule: 'tasks-hung', stage: undefined })] },
-    { path: '.', weakCage: 'allow' },
-    {
-      out: (t) => void (out += t),
-      err: (t) => void (err += t),
-      cwd: repository.dir,
-      env: { PATH: process.env['PATH'] },
-      isTerminal: false,
-    },
-  )
-  expect(found, err).toBe(true)
-  expect(out).toMatch(/^-.*tasksHung, mode: 'DryRun'/m)
 })
 
 describe('S7, S15 a commit cannot choose what the name kubenode means, nor reach out of itself', () => {

@@ -62,7 +62,9 @@ function redLines({ shown, prunes, after }: MadePlan): readonly RedLine[] {
     command: approveCommand(p),
   }))
   const unknown = unknownTexts(prunes?.unknown ?? []).map((text) => ({ text }))
-  const problems = after.problems.map((p) => ({ text: `${levelOf(p)}: ${problemText(p)}` }))
+  const problems = after.problems
+    .filter((p) => levelOf(p) !== 'note')
+    .map((p) => ({ text: `${levelOf(p)}: ${problemText(p)}` }))
   const invalid = shown.flatMap((d) => d.problems.map((text) => ({ text: `${d.cluster}: ${text}` })))
   return [...losses, ...promised, ...unknown, ...[...problems, ...invalid].slice(0, MOST_PROBLEMS)].map(
     (line: RedLine) => ({ ...line, text: printableLine(line.text) }),

@@ -101,8 +101,9 @@ const rendering =
 async function markdownFor({ repository, made, ...seen }: PlanSeen, asked: PlanAsked): Promise<string> {
   const { commit, base, isDirty, apart, problems } = seen
   const { shown, digest, outlook, loosened, oneWay, easyReturns, prunes } = made
-  const [certain, doubtful] = [true, false].map((is) =>
-    problems.filter((p) => p.isCertain === is).map((p) => problemText(p)),
+  // Notes are left out: nothing is wrong, and a reviewer has enough to read.
+  const [certain, doubtful] = (['error', 'warning'] as const).map((level) =>
+    problems.filter((p) => levelOf(p) === level).map((p) => problemText(p)),
   )
   const { maxChars, marker, base: against, cluster } = asked
   return markdownOf(
