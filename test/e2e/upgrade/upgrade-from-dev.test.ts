@@ -66,12 +66,24 @@ function releaseOf(version: string, all: readonly KubeObject[]): Release {
 }
 
 const install = readFileSync(join(import.meta.dirname, '../../../deploy/install.yaml'), 'utf8')
+const ofNow = parseAllDocuments(install).map((d) => d.toJS() as KubeObject)
 const releases = {
-  dev: releaseOf(DEV, releasedObjects('0.1.0-dev/install.yaml')),
-  now: releaseOf(
-    VERSION,
-    parseAllDocuments(install).map((d) => d.toJS() as KubeObject),
-  ),
+  dev: releaseOf(DEV, withNeedsOfToday(releasedObjects('0.1.0-dev/install.yaml'))),
+  now: releaseOf(VERSION, ofNow),
+}
+
+/** The programs here are those of today under either manifests: they wait for kinds, and for rights to read them, that the older version did not have. */
+function withNeedsOfToday(dev: readonly KubeObject[]): readonly KubeObject[] {
+  const nameOf = ({ kind, metadata }: KubeObject) => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`
+  const known = new Map(dev.map((o) => [nameOf(o), o]))
+  const rulesOf = (o: KubeObject | undefined) => (o?.['rules'] ?? []) as readonly object[]
+  return [
+    ...dev.map((o) => {
+      const today = ofNow.find((one) => nameOf(one) === nameOf(o))
+      return o['rules'] === undefined ? o : { ...o, rules: [...rulesOf(o), ...rulesOf(today)] }
+    }),
+    ...ofNow.filter((o) => o.kind === 'CustomResourceDefinition' && !known.has(nameOf(o))),
+  ]
 }
 
 /** A program that can be replaced, as its Deployment replaces it. */
