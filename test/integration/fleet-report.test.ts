@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { inventory } from '#api/kinds/inventory.ts'
 import { release } from '#api/kinds/release.ts'
+import { HUB_TARGET } from '#api/names.ts'
 import { run } from '#cli/program.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { nodeType } from '#nodes/objects.ts'
@@ -52,6 +54,13 @@ beforeAll(async () => {
   await withNode(a, 'False')
   await withNode(b, 'True')
   const client = clientOf(hub)
+  await client.create(inventory, {
+    ...inventory.example,
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Inventory',
+    metadata: { name: 'hub-0' },
+    spec: { ...(inventory.example as { readonly spec: object }).spec, target: 'Hub', cluster: HUB_TARGET },
+  } as never)
   await client.create(release, {
     ...release.example,
     apiVersion: 'kubenode.io/v1alpha1',
@@ -119,7 +128,6 @@ test('all clusters: their sum, a line and a section of each, and one that does n
   expect(unknown).toContain('service levels: the controllers have not written any yet')
   expect(notes).toEqual([
     'context a-again is left out: it is the cluster of context a',
-    'context hub is left out: it has neither Machines nor Nodes',
     'context strange is left out: it has no kind of KubeNode',
   ])
 })

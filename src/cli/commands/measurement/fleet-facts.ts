@@ -1,4 +1,5 @@
 // Reads every cluster of a kubeconfig for a report on the fleet: each cluster once, the hub's releases once, and a cluster that does not answer is named.
+import { HUB_TARGET } from '#api/names.ts'
 import { ApiError } from '#kube/errors.ts'
 import { messageOf } from '#lib/errors.ts'
 import { inParallel } from '#lib/pool.ts'
@@ -41,7 +42,8 @@ export async function fleetFacts({ kubeconfig, contexts, range, readerOf }: Flee
   await inParallel(kept, MOST_AT_ONCE, async (one) => {
     const cluster = one.context === '' ? 'this cluster' : one.context
     try {
-      read.set(one.context, withoutHub(await factsIn(one, { cluster, range, readerOf, hubs })))
+      const facts = await factsIn(one, { cluster, range, readerOf, hubs })
+      if (facts !== undefined) read.set(one.context, facts)
     } catch (e) {
       if (e instanceof ApiError && e.status === 404) read.set(one.context, 'it has no kind of KubeNode')
       else {
@@ -64,28 +66,27 @@ const leftOut = (kept: readonly FoundContext[], read: ReadonlyMap<string, unknow
     return typeof why === 'string' ? [`context ${context} is left out: ${why}`] : []
   })
 
-/** A hub that is no member of its fleet has releases, and nothing that is counted here. */
-const withoutHub = (facts: ReportFacts): ReportFacts | string =>
-  facts.machines.length + facts.nodes.length === 0 ? 'it has neither Machines nor Nodes' : facts
-
 interface Asked extends Pick<FleetWish, 'range' | 'readerOf'> {
   readonly cluster: string
   readonly hubs: readonly OtherCluster[]
 }
 
-async function factsIn(one: FoundContext, { cluster, range, readerOf, hubs }: Asked): Promise<ReportFacts> {
+/** Undefined for a hub that is no member of its fleet: its releases are counted with the clusters. */
+async function factsIn(one: FoundContext, { cluster, range, readerOf, hubs }: Asked): Promise<ReportFacts | undefined> {
   if ('problem' in one) throw one.problem
   const client = clientOf(one.config, 'kubenode-cli')
   try {
     // Histories have the fleet's names for clusters; those of contexts are the user's.
-    const reader = readerOf(await recordedName(client).catch(() => cluster))
-    return await readFacts({
+    const recorded = await recordedName(client).catch(() => cluster)
+    const reader = readerOf(recorded)
+    const facts = await readFacts({
       client,
       cluster,
       ...range,
       past: reader && pastFacts(reader, range),
       beside: () => Promise.resolve(hubs.filter(({ context }) => context !== one.context)),
     })
+    return recorded === HUB_TARGET && facts.machines.length + facts.nodes.length === 0 ? undefined : facts
   } finally {
     client.close()
   }
