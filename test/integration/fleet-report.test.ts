@@ -11,6 +11,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { allContexts } from '#programs/local/all-contexts.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
+import { shellBlocks } from '#test/support/tools/readme.ts'
 import { installedStorage } from '#test/support/servers/installed.ts'
 
 const servers: RunningServer[] = []
@@ -24,8 +25,21 @@ const clientOf = ({ url, ca, cert, key }: RunningServer) =>
     clientCertificate: { cert: { data: cert }, key: { data: key } },
   })
 
-async function withNode(server: RunningServer, ready: 'True' | 'False'): Promise<void> {
+/** What sync leaves in a cluster: the name that the fleet has for it. */
+async function recordName(client: HttpKubeClient, target: 'Hub' | 'Member', cluster: string): Promise<void> {
+  const { spec } = inventory.example as { readonly spec: object }
+  const metadata = { name: `${cluster}-0` }
+  await client.create(inventory, {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Inventory',
+    metadata,
+    spec: { ...spec, target, cluster },
+  } as never)
+}
+
+async function withNode(server: RunningServer, cluster: string, ready: 'True' | 'False'): Promise<void> {
   const client = clientOf(server)
+  await recordName(client, 'Member', cluster)
   await client.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n-1' } })
   const conditions = [
     { type: 'Ready', status: ready, reason: 'T', message: 't', lastTransitionTime: new Date().toISOString() },
@@ -51,16 +65,10 @@ beforeAll(async () => {
     await start(await installedStorage(false)),
     await start(),
   ]
-  await withNode(a, 'False')
-  await withNode(b, 'True')
+  await withNode(a, 'test', 'False')
+  await withNode(b, 'prod', 'True')
   const client = clientOf(hub)
-  await client.create(inventory, {
-    ...inventory.example,
-    apiVersion: 'kubenode.io/v1alpha1',
-    kind: 'Inventory',
-    metadata: { name: 'hub-0' },
-    spec: { ...(inventory.example as { readonly spec: object }).spec, target: 'Hub', cluster: HUB_TARGET },
-  } as never)
+  await recordName(client, 'Hub', HUB_TARGET)
   await client.create(release, {
     ...release.example,
     apiVersion: 'kubenode.io/v1alpha1',
@@ -74,9 +82,9 @@ beforeAll(async () => {
     allContexts(
       new Map([
         ['hub', textOfFile(hub)],
-        ['a', textOfFile(a)],
-        ['a-again', textOfFile(a)],
-        ['b', textOfFile(b)],
+        ['test', textOfFile(a)],
+        ['test-again', textOfFile(a)],
+        ['prod', textOfFile(b)],
         ['gone', textOfFile(a).replace(a.url, 'https://127.0.0.1:1')],
         ['strange', textOfFile(strange)],
       ]),
@@ -112,39 +120,49 @@ async function report(...argv: readonly string[]) {
 
 test('all clusters: their sum, a line and a section of each, and one that does not answer is unknown, never none', async () => {
   const { clusters, rows, notes, unknown } = await report()
-  expect(clusters).toEqual(['a', 'b', 'gone'])
+  expect(clusters).toEqual(['test', 'prod', 'gone'])
   const faults = rows('Clusters').map(([name, , , , , n]) => [name, n])
   expect(faults).toEqual([
-    ['a', 1],
-    ['b', 0],
+    ['test', 1],
+    ['prod', 0],
     ['gone', null],
     ['all', 1],
   ])
   const unmanaged = (title: string) => rows(title).find(([what]) => what === 'nodes without a Machine')?.[1]
-  expect(['Is the fleet good?', 'Cluster a', 'Cluster b'].map(unmanaged)).toEqual([2, 1, 1])
+  expect(['Is the fleet good?', 'Cluster test', 'Cluster prod'].map(unmanaged)).toEqual([2, 1, 1])
   expect(rows('Faults by kind')).toEqual([['NotReady', 1, 1, 1]])
   expect(rows('Delivery')[0]).toEqual(['releases that succeeded', 0, 'in every stage'])
   expect(unknown[0]).toMatch(/^everything of cluster gone, which is in no sum: /)
   expect(unknown).toContain('service levels: the controllers have not written any yet')
   expect(notes).toEqual([
-    'context a-again is left out: it is the cluster of context a',
+    'context test-again is left out: it is the cluster of context test',
     'context strange is left out: it has no kind of KubeNode',
   ])
 })
 
 test('of several contexts those, and of one its own report', async () => {
-  const two = await report('--context', 'b', '--context', 'a')
-  expect(two.clusters).toEqual(['b', 'a'])
-  const one = await report('--context', 'a')
-  expect([one.cluster, one.clusters, one.rows('Clusters')]).toEqual(['a', undefined, []])
-  const named = await report('--context', 'a', '--cluster', 'prod')
-  expect(named.cluster).toBe('prod')
-  const { code, err } = await kubenode('report', 'fleet', '--context', 'a', '--context', 'b', '--cluster', 'prod')
+  const two = await report('--context', 'prod', '--context', 'test')
+  expect(two.clusters).toEqual(['prod', 'test'])
+  const one = await report('--context', 'test')
+  expect([one.cluster, one.clusters, one.rows('Clusters')]).toEqual(['test', undefined, []])
+  const named = await report('--context', 'test', '--cluster', 'own')
+  expect(named.cluster).toBe('own')
+  const { code, err } = await kubenode('report', 'fleet', '--context', 'test', '--context', 'prod', '--cluster', 'own')
   expect(code).not.toBe(0)
-  expect(err).toContain('cannot give 2 contexts the one name prod')
+  expect(err).toContain('cannot give 2 contexts the one name own')
 })
 
 test('a fleet that does not answer at all is an error', async () => {
   const { code, out } = await kubenode('report', 'fleet', '--context', 'gone')
   expect([code === 0, out]).toEqual([false, ''])
+})
+
+test('the commands of the page on reports, as they are printed', async () => {
+  const lines = shellBlocks('docs/tasks/report.md').flatMap((block) => block.trim().split('\n'))
+  expect(lines.length).toBeGreaterThan(3)
+  for (const line of lines) {
+    const [command = ''] = line.split(' > ')
+    const { code, out } = await kubenode(...command.split(' ').slice(1))
+    expect([line, code, out === '']).toEqual([line, 0, false])
+  }
 })
