@@ -108,7 +108,7 @@ export class Recorded {
 }
 
 /** The watches of all kinds are lost and found together: one gap for each reason. */
-export function mergedGaps(cluster: string, gaps: ReturnType<HistoryReader['gaps']>): readonly RecordedGap[] {
+function mergedGaps(cluster: string, gaps: ReturnType<HistoryReader['gaps']>): readonly RecordedGap[] {
   return [...new Set(gaps.map(({ why }) => why))].map((reason): RecordedGap => {
     const all = gaps.filter(({ why }) => why === reason)
     const lasts = all.some(({ ends }) => ends === undefined)

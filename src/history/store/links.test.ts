@@ -29,7 +29,8 @@ test('a file of the layout before gets the same links as one that is written now
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-links-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const file = new URL('../../../rules/history/example.jsonl.gz', import.meta.url).pathname
-  const [{ cluster = '' } = {}] = await imported(readLines(file), { folder, file, now: Date.now() })
+  const [done] = await imported(readLines(file), { folder, file, now: Date.now() })
+  const cluster = done?.cluster ?? ''
   const linked = () => {
     const reader = new HistoryReader(folder, cluster)
     try {
