@@ -21,7 +21,7 @@ export interface MachineCounts {
   readonly repairing: number
 }
 
-export interface ReportShown {
+interface ReportShown {
   readonly title: string
   readonly cluster: string
   readonly from: Stamp

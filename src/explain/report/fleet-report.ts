@@ -97,7 +97,7 @@ function clustersSection(found: readonly ClusterFacts[], sum: ReportFacts): Sect
 }
 
 /** Clusters as if they were one. Names that two of them may share are set apart by the cluster. */
-export function sumOf(clusters: readonly ReportFacts[], { from, to }: Range): ReportFacts {
+function sumOf(clusters: readonly ReportFacts[], { from, to }: Range): ReportFacts {
   const apart = clusters.map(namedApart)
   const releases = clusters.flatMap((c) => c.releases ?? [])
   return {

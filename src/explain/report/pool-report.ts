@@ -77,7 +77,7 @@ interface Use {
 }
 
 /** Sums by these labels; what is not known of one is not known of the sum. */
-export function utilization(facts: ReportFacts, keyOf: (sum: ResourceSum) => readonly string[]): readonly Use[] {
+function utilization(facts: ReportFacts, keyOf: (sum: ResourceSum) => readonly string[]): readonly Use[] {
   const places = placesOfNodes(facts.machines, facts.nodes)
   const total = (sums: readonly ResourceSum[] | undefined): ReadonlyMap<string, number> | undefined => {
     if (sums === undefined) return undefined

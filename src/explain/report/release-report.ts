@@ -19,13 +19,13 @@ import {
 const DAY_MS = 86_400_000
 const SHORT = 8
 
-export const releasesOf = ({ releases, from, to }: ReportFacts): readonly Release[] | undefined =>
+const releasesOf = ({ releases, from, to }: ReportFacts): readonly Release[] | undefined =>
   releases?.filter(({ metadata }) => {
     const at = Date.parse(metadata.creationTimestamp ?? '')
     return at >= from && at < to
   })
 
-export interface Delivery {
+interface Delivery {
   readonly ended: number
   readonly succeeded: number
   readonly failedShare: number | undefined
@@ -34,7 +34,7 @@ export interface Delivery {
   readonly perDay: number | undefined
 }
 
-export function deliveryOf(facts: ReportFacts): Delivery | undefined {
+function deliveryOf(facts: ReportFacts): Delivery | undefined {
   const own = releasesOf(facts)
   if (own === undefined) return undefined
   const ended = own.filter(hasEnded)
