@@ -190,13 +190,13 @@ function asked(count: number, rows: number): Figures {
     const empty = bytes()
     for (let done = 0; done < rows;) {
       const batch = Array.from({ length: Math.min(4_000, rows - done) }, (_, i) => {
-        const heard = begins + Math.floor(((done + i) / rows) * 30 * 86_400_000)
+        const observed = begins + Math.floor(((done + i) / rows) * 30 * 86_400_000)
         return {
           subject: random.pick(subjects),
           topic: random.pick(topics),
           value: random.pick(values),
-          said: heard - 1_000,
-          heard,
+          reported: observed - 1_000,
+          observed,
         }
       })
       writer.write({ rows: batch, gaps: [], deeds: [], now: systemClock.now() })

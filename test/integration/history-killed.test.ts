@@ -26,8 +26,8 @@ for (let rows = 0; ; ) {
     subject: names.subject({ kind: 'Node', namespace: '', name: 'n-' + i, uid: 'uid-' + i }),
     topic: names.topic('status/conditions/Ready'),
     value: names.value(JSON.stringify({ type: 'Ready', status: 'True', n: rows + i })),
-    said: now,
-    heard: now,
+    reported: now,
+    observed: now,
   }))
   writer.write({ rows: batch, gaps: [], deeds: [], now })
   rows += batch.length

@@ -161,7 +161,7 @@ test('a life has a bar that breaks, the hold with its author, and lines in order
   expect(life.marks).toHaveLength(1)
 })
 
-test('what was not recorded is said of the moment, and of no other', async () => {
+test('what was not recorded is reported of the moment, and of no other', async () => {
   await w.clock.advance(3_600_000)
   await (await w.recorder()).stop()
   const at = (moment: number) =>

@@ -5,8 +5,8 @@ import { EXISTS } from '#history/facts/facts.ts'
 import type { Transition } from '#history/ask/reader.ts'
 
 export interface Moment {
-  readonly heard: number
-  readonly said: number | undefined
+  readonly observed: number
+  readonly reported: number | undefined
   /** `node/n-17`. */
   readonly object: string
   readonly text: string
@@ -65,7 +65,7 @@ const labelOf = ({ subject }: Transition): string =>
 function momentOf(row: Transition, before: string | undefined): Moment | undefined {
   const line = momentTextOf(row, before)
   if (line === undefined) return undefined
-  return { heard: row.heard, said: row.said, object: labelOf(row), ...line }
+  return { observed: row.observed, reported: row.reported, object: labelOf(row), ...line }
 }
 
 type MomentText = Pick<Moment, 'text' | 'tone'>
@@ -200,7 +200,7 @@ export function momentsOf(rows: readonly Transition[], from = 0): readonly Momen
   const out: Moment[] = []
   for (const row of rows) {
     const key = `${row.subject.id} ${row.topic}`
-    const moment = row.heard < from ? undefined : momentOf(row, last.get(key))
+    const moment = row.observed < from ? undefined : momentOf(row, last.get(key))
     last.set(key, row.value)
     if (moment !== undefined) out.push(moment)
   }

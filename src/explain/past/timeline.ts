@@ -82,7 +82,7 @@ function cellOf(lane: Lane, { gaps }: Life, from: number, to: number): string {
 }
 
 const marks = ({ deeds, range }: Life, width: number, step: number): string => {
-  const cells = new Set(deeds.map((d) => Math.min(width - 1, Math.floor((d.heard - range.from) / step))))
+  const cells = new Set(deeds.map((d) => Math.min(width - 1, Math.floor((d.observed - range.from) / step))))
   return Array.from({ length: width }, (_, n) => (cells.has(n) ? '▲' : ' ')).join('')
 }
 
@@ -117,7 +117,7 @@ export function happeningsOf(life: Life): readonly Happening[] {
       text: `not recorded${g.ends === undefined ? '' : ` for ${formatDuration(g.ends - g.starts)}`}: ${GAP_REASONS[g.why]}`,
       tone: 'Dim',
     })),
-    ...life.deeds.map((d): Happening => ({ at: d.heard, text: deedText(d), tone: 'Strong' })),
+    ...life.deeds.map((d): Happening => ({ at: d.observed, text: deedText(d), tone: 'Strong' })),
   ].toSorted((a, b) => a.at - b.at)
 }
 
@@ -134,9 +134,9 @@ function happenings(life: Life, most: number): readonly TimelineLine[] {
   ]
 }
 
-function ofMoment({ heard, said, object, text, tone }: Moment, of: string): Happening {
-  const late = said !== undefined && heard - said > LATE_MS ? ` [since ${momentText(said)}]` : ''
-  return { at: heard, text: `${object === of ? '' : `${object}: `}${text}${late}`, tone }
+function ofMoment({ observed, reported, object, text, tone }: Moment, of: string): Happening {
+  const late = reported !== undefined && observed - reported > LATE_MS ? ` [since ${momentText(reported)}]` : ''
+  return { at: observed, text: `${object === of ? '' : `${object}: `}${text}${late}`, tone }
 }
 
 export function deedText({ who, via, did, object, what, why, commit }: Life['deeds'][number]): string {

@@ -25,13 +25,13 @@ const CONDITION = /^status\/conditions\/([^/]+)$/
 export function recordedFaults(rows: Iterable<Transition>, from: number): readonly Fault[] {
   const open = new Map<string, { readonly fault: Fault; readonly isOfRange: boolean }>()
   const ended: Fault[] = []
-  for (const { subject, topic, value, heard, said } of rows) {
+  for (const { subject, topic, value, observed, reported } of rows) {
     const type = subject.kind === 'Node' ? CONDITION.exec(topic)?.[1] : undefined
     if (type === undefined) continue
     const key = `${subject.id} ${type}`
     const before = open.get(key)
     const isNowBad = value !== undefined && isProblem({ type, status: String(fieldsOf(JSON.parse(value))['status']) })
-    const at = said ?? heard
+    const at = reported ?? observed
     if (isNowBad && before === undefined)
       open.set(key, {
         fault: { kind: faultKind(type), node: subject.name, at, ended: undefined },

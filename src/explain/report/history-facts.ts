@@ -88,8 +88,8 @@ function lastKnown(
   if (shape === undefined) return []
   return subjects.flatMap((subject) => {
     const facts = new Map<string, Fact>()
-    for (const { topic, value, said } of reader.rowsOf(subject, { from: 0, to }))
-      if (value !== undefined) facts.set(topic, { topic, value, said })
+    for (const { topic, value, reported } of reader.rowsOf(subject, { from: 0, to }))
+      if (value !== undefined) facts.set(topic, { topic, value, reported })
     const namespace = subject.namespace === '' ? undefined : subject.namespace
     const object = objectFrom({ ...subject, namespace, facts: [...facts.values()] }, shape)
     return object === undefined ? [] : [object]

@@ -115,8 +115,8 @@ test('without releases, levels and history each figure is unknown, and says why'
 })
 
 const row = (topic: string, status: string | undefined, at: string): Transition => ({
-  heard: Date.parse(at),
-  said: undefined,
+  observed: Date.parse(at),
+  reported: undefined,
   subject: { id: 1, kind: 'Node', namespace: '', name: 'a', uid: 'a' },
   topic,
   value: status === undefined ? undefined : JSON.stringify({ status }),
@@ -131,7 +131,7 @@ test('faults of a history are conditions that turn bad; another text of the same
     row('status/conditions/Ready', 'Unknown', '2026-11-22T03:00:00Z'),
     row('status/conditions/Drained', 'True', '2026-11-22T03:00:00Z'),
     // Began before.
-    { ...row('status/conditions/DiskPressure', 'True', '2026-11-22T03:00:00Z'), said: FROM - 1_000 },
+    { ...row('status/conditions/DiskPressure', 'True', '2026-11-22T03:00:00Z'), reported: FROM - 1_000 },
   ]
   expect(recordedFaults(rows, FROM).map((f) => [f.kind, f.ended === undefined])).toEqual([
     ['TasksHung', false],

@@ -55,7 +55,7 @@ export function lifeOf(
   const subjects = [...new Map([...own, ...related].map((s) => [s.id, s])).values()]
   const rows = subjects
     .flatMap((s) => reader.rowsOf(s, { from: 0, to: range.to }))
-    .toSorted((a, b) => a.heard - b.heard)
+    .toSorted((a, b) => a.observed - b.observed)
   const names = new Set(subjects.map((s) => s.name))
   return {
     cluster: reader.cluster,
@@ -147,32 +147,34 @@ function lanesOf(rows: readonly Transition[], kind: string): readonly Lane[] {
     else if (states.at(-1)?.text !== state.text) states.push(state)
   }
   const hasNode = kind === 'Node' || kind === 'Machine'
-  for (const { subject, topic, value, heard } of rows) {
+  for (const { subject, topic, value, observed } of rows) {
     const isOwn = subject.kind === kind
     if (hasNode && subject.kind === 'Node' && topic === 'exists')
       put('Ready', {
-        from: heard,
+        from: observed,
         state: value === undefined ? 'Absent' : 'Unknown',
         text: value === undefined ? 'deleted' : 'created',
       })
     if (topic === 'status/conditions/Ready' && (hasNode ? subject.kind === 'Node' : isOwn))
-      put('Ready', conditionState(heard, value, true))
+      put('Ready', conditionState(observed, value, true))
     if (topic === 'status/phase' && (isOwn || subject.kind === 'Machine') && value !== undefined)
-      put(hasNode ? 'machine' : 'phase', phaseState(heard, value))
+      put(hasNode ? 'machine' : 'phase', phaseState(observed, value))
     const problem = subject.kind === 'Node' ? /^status\/conditions\/(?!Ready$)(.+)$/.exec(topic)?.[1] : undefined
     if (problem !== undefined && (lanes.has(problem) || value?.includes('"status":"True"') === true))
       put(
         problem,
-        isOfLifecycle(problem) ? working(conditionState(heard, value, false)) : conditionState(heard, value, false),
+        isOfLifecycle(problem)
+          ? working(conditionState(observed, value, false))
+          : conditionState(observed, value, false),
       )
     const part = !hasNode && isOwn ? /^status\/(stages|clusters)\/(.+)$/.exec(topic) : null
     if (part !== null && value !== undefined)
       put(
         `${part[1] === 'stages' ? 'stage' : 'cluster'} ${part[2] ?? ''}`,
-        phaseState(heard, JSON.stringify(fieldsOf(JSON.parse(value))['phase'] ?? '')),
+        phaseState(observed, JSON.stringify(fieldsOf(JSON.parse(value))['phase'] ?? '')),
       )
     if (subject.kind === 'RemedyOperationJob' && hasNode && topic === 'status/phase' && value !== undefined)
-      put('repair', { from: heard, state: value === '"Done"' ? 'Absent' : 'Busy', text: String(JSON.parse(value)) })
+      put('repair', { from: observed, state: value === '"Done"' ? 'Absent' : 'Busy', text: String(JSON.parse(value)) })
   }
   return [...lanes].map(([name, states]) => ({ name, states }))
 }

@@ -9,9 +9,9 @@ import type { GapReason } from '../store/writer.ts'
 
 export interface Transition {
   /** Milliseconds since 1970. */
-  readonly heard: number
+  readonly observed: number
   /** Undefined if the source has no time. */
-  readonly said: number | undefined
+  readonly reported: number | undefined
   readonly subject: Subject
   readonly topic: string
   /** Canonical JSON; undefined if the fact ended. */
@@ -164,8 +164,8 @@ export class HistoryReader {
   *stateBefore(at: number): Generator<Transition> {
     for (const { id } of this.#db.prepare('SELECT id FROM subject ORDER BY id').all()) {
       const subject = this.#subject(Number(id))
-      for (const { topic, value, said } of this.stateOf(subject, at - 1))
-        yield { heard: at, said, subject, topic, value }
+      for (const { topic, value, reported } of this.stateOf(subject, at - 1))
+        yield { observed: at, reported, subject, topic, value }
     }
   }
 
@@ -187,7 +187,7 @@ export class HistoryReader {
   /** Who did what, in order. */
   *deeds({ from, to }: Range = ALL): Generator<DeedLine> {
     for (const row of this.#db
-      .prepare('SELECT line FROM deed WHERE heard >= ? AND heard < ? ORDER BY n')
+      .prepare('SELECT line FROM deed WHERE observed >= ? AND observed < ? ORDER BY n')
       .iterate(from, to))
       yield JSON.parse(String(row['line'])) as DeedLine
   }
@@ -195,7 +195,7 @@ export class HistoryReader {
   /** Lines of who did what about objects of these names, in order. */
   deedsAbout(names: Iterable<string>, { from, to }: Range = ALL): readonly DeedLine[] {
     const about = this.#db.prepare(
-      'SELECT d.n, d.line FROM deed_name l JOIN deed d ON d.n = l.n WHERE l.name = ? AND d.heard >= ? AND d.heard < ?',
+      'SELECT d.n, d.line FROM deed_name l JOIN deed d ON d.n = l.n WHERE l.name = ? AND d.observed >= ? AND d.observed < ?',
     )
     const lines = new Map<number, DeedLine>()
     for (const name of names)
@@ -229,13 +229,15 @@ export class HistoryReader {
 
   #known(row: Readonly<Record<string, unknown>>): readonly Fact[] {
     if (row['value'] === null) return []
-    return [{ topic: this.#topic(Number(row['topic'])), value: this.#value(Number(row['value'])), said: saidOf(row) }]
+    return [
+      { topic: this.#topic(Number(row['topic'])), value: this.#value(Number(row['value'])), reported: reportedOf(row) },
+    ]
   }
 
   #transition(row: Readonly<Record<string, unknown>>): Transition {
     return {
-      heard: Math.floor(Number(row['id']) / ROWS_PER_MS),
-      said: saidOf(row),
+      observed: Math.floor(Number(row['id']) / ROWS_PER_MS),
+      reported: reportedOf(row),
       subject: this.#subject(Number(row['subject'])),
       topic: this.#topic(Number(row['topic'])),
       value: row['value'] === null ? undefined : this.#value(Number(row['value'])),
@@ -279,8 +281,8 @@ export class HistoryReader {
 }
 
 /** The source's time, in whole seconds. */
-function saidOf(row: Readonly<Record<string, unknown>>): number | undefined {
+function reportedOf(row: Readonly<Record<string, unknown>>): number | undefined {
   if (row['age'] === null) return undefined
-  const heard = Math.floor(Number(row['id']) / ROWS_PER_MS)
-  return Math.round((heard - Number(row['age']) * 1_000) / 1_000) * 1_000
+  const observed = Math.floor(Number(row['id']) / ROWS_PER_MS)
+  return Math.round((observed - Number(row['age']) * 1_000) / 1_000) * 1_000
 }

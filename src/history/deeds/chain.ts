@@ -8,7 +8,7 @@ export interface DeedLine extends Deed {
   readonly n: number
   readonly cluster: string
   /** When the recorder observed it, in milliseconds since 1970. */
-  readonly heard: number
+  readonly observed: number
   /** Digest of the previous line; for the first one, of the cluster's name. */
   readonly prev: string
   readonly digest: string
@@ -17,7 +17,7 @@ export interface DeedLine extends Deed {
 /** The digest before the first line. */
 export const beginningOf = (cluster: string): string => sha256Hex(`kubenode history of ${cluster}`)
 
-export function chained(deed: Deed, at: Pick<DeedLine, 'n' | 'cluster' | 'heard' | 'prev'>): DeedLine {
+export function chained(deed: Deed, at: Pick<DeedLine, 'n' | 'cluster' | 'observed' | 'prev'>): DeedLine {
   const line = { ...deed, ...at }
   return { ...line, digest: sha256Hex(canonicalJson(line)) }
 }

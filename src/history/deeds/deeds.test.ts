@@ -44,7 +44,7 @@ test('a hold names its author, its reason and how it was written', () => {
       object: 'operationalhold/a',
       what: 'Pause machinecomponentset/base until 2026-12-01T00:00:00Z',
       why: 'incident 4711',
-      said: Date.parse('2026-11-20T11:00:00Z'),
+      reported: Date.parse('2026-11-20T11:00:00Z'),
     },
   ])
 })
@@ -102,7 +102,7 @@ function log(count: number): readonly DeedLine[] {
   for (let n = 1; n <= count; n++) {
     last = chained(
       { who: 'ada', did: 'created', object: `set/${n}` },
-      { n, cluster: 'hub', heard: n, prev: last.digest },
+      { n, cluster: 'hub', observed: n, prev: last.digest },
     )
     lines.push(last as DeedLine)
   }
@@ -124,7 +124,7 @@ test.each([
   [
     'a line of another log',
     (l: readonly DeedLine[]) =>
-      l.with(0, chained({ who: 'm', did: 'created', object: 'a' }, { n: 1, cluster: 'hub', heard: 1, prev: 'x' })),
+      l.with(0, chained({ who: 'm', did: 'created', object: 'a' }, { n: 1, cluster: 'hub', observed: 1, prev: 'x' })),
     { n: 1, problem: 'Missing' },
   ],
 ])('%s shows', (_, change, problem) => {

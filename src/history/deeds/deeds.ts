@@ -29,7 +29,7 @@ export interface Deed {
   readonly why?: string
   readonly commit?: string
   /** The source's time, in milliseconds since 1970. */
-  readonly said?: number
+  readonly reported?: number
 }
 
 /** Changes of these fields are decisions by users. All others are made by controllers and recorded as facts. */
@@ -103,15 +103,15 @@ function writerOf({ metadata }: KubeObject): ManagedFieldsEntry | undefined {
 function signed(
   object: KubeObject,
   person: string | undefined,
-): Pick<Deed, 'who' | 'via' | 'object' | 'said' | 'commit'> {
+): Pick<Deed, 'who' | 'via' | 'object' | 'reported' | 'commit'> {
   const writer = writerOf(object)
-  const said = Date.parse(writer?.time ?? object.metadata.creationTimestamp ?? '')
+  const reported = Date.parse(writer?.time ?? object.metadata.creationTimestamp ?? '')
   const commit = object.metadata.annotations?.[ANNOTATIONS.commit] ?? reader(object)('spec/commit')
   return {
     who: person ?? writer?.manager ?? UNKNOWN,
     ...(person !== undefined && writer?.manager !== undefined && { via: writer.manager }),
     object: labelOf(object),
-    ...(Number.isNaN(said) ? {} : { said }),
+    ...(Number.isNaN(reported) ? {} : { reported }),
     ...defined({ commit }),
   }
 }
@@ -179,7 +179,7 @@ function ofPermit(before: KubeObject | undefined, after: KubeObject | undefined)
   const names = (Array.isArray(targets) ? targets : []).map((t) => String(fieldsOf(t)['name']))
   const approved = fieldsOf(after['status'])['approvedBy']
   const what = `${String(operations)} on ${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`
-  const said = Date.parse(reader(after)('status/decidedAt') ?? '')
+  const reported = Date.parse(reader(after)('status/decidedAt') ?? '')
   return [
     {
       who: 'kubenode-defender',
@@ -195,7 +195,7 @@ function ofPermit(before: KubeObject | undefined, after: KubeObject | undefined)
           ? `approved by ${approved.join(', ')}`
           : reader(after)('spec/reason'),
       ),
-      ...(Number.isNaN(said) ? {} : { said }),
+      ...(Number.isNaN(reported) ? {} : { reported }),
       ...commitOf(after),
     },
   ]
@@ -208,7 +208,7 @@ function ofJob(before: KubeObject | undefined, after: KubeObject | undefined): r
   if (!isDone) return []
   const operations = fieldsOf(after['spec'])['operations']
   const names = (Array.isArray(operations) ? operations : []).flatMap((o) => Object.keys(fieldsOf(o)))
-  const said = Date.parse(read('status/finishedAt') ?? '')
+  const reported = Date.parse(read('status/finishedAt') ?? '')
   return [
     {
       who: `rule ${read('spec/remedierRef/name') ?? ''}`,
@@ -216,7 +216,7 @@ function ofJob(before: KubeObject | undefined, after: KubeObject | undefined): r
       object: `node/${read('spec/node/name') ?? ''}`,
       what: `${names.join(', ')}: ${read('status/outcome') ?? 'no outcome'}`,
       ...given('why', read('status/message')),
-      ...(Number.isNaN(said) ? {} : { said }),
+      ...(Number.isNaN(reported) ? {} : { reported }),
       ...commitOf(after),
     },
   ]

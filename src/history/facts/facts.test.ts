@@ -168,6 +168,6 @@ test('an object that does not exist has no facts, and is no object', () => {
   if (shape === undefined) throw new Error('nodes are recorded')
   expect(objectFrom({ name: 'n', uid, facts: [] }, shape)).toBeUndefined()
   expect(
-    objectFrom({ name: 'n', uid, facts: [{ topic: EXISTS, value: 'true', said: undefined }] }, shape),
+    objectFrom({ name: 'n', uid, facts: [{ topic: EXISTS, value: 'true', reported: undefined }] }, shape),
   ).toBeDefined()
 })

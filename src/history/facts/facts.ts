@@ -15,7 +15,7 @@ export interface Fact {
   /** Canonical JSON. */
   readonly value: string
   /** The source's time of the change, in milliseconds since 1970; undefined if it has none. */
-  readonly said: number | undefined
+  readonly reported: number | undefined
 }
 
 /** The object exists. The source's time is its creation. */
@@ -35,10 +35,10 @@ const unescaped = (token: string): string => token.replaceAll('~1', '/').replace
 export function factsOf(object: KubeObject, shape: Shape): readonly Fact[] {
   const out: Fact[] = []
   const omit = new Set(shape.omit)
-  const add = (topic: string, value: unknown, said?: number): void => {
+  const add = (topic: string, value: unknown, reported?: number): void => {
     if (value === undefined || omit.has(topic)) return
     const json = canonicalJson(redacted(value, topic, shape))
-    out.push({ topic, value: json.length > MAX_VALUE ? `{"omittedCharacters":${json.length}}` : json, said })
+    out.push({ topic, value: json.length > MAX_VALUE ? `{"omittedCharacters":${json.length}}` : json, reported })
   }
   const { metadata } = object
   const created = Date.parse(metadata.creationTimestamp ?? '')
@@ -69,7 +69,7 @@ interface PartOf {
   readonly value: unknown
   readonly shape: Shape
   readonly omit: ReadonlySet<string>
-  readonly add: (topic: string, value: unknown, said?: number) => void
+  readonly add: (topic: string, value: unknown, reported?: number) => void
 }
 
 function addPart({ path, value, shape, omit, add }: PartOf): void {
@@ -83,8 +83,8 @@ function addPart({ path, value, shape, omit, add }: PartOf): void {
     items.map((item) => tokenOf(item, list)),
   )
   for (const item of items) {
-    const { rest, said } = withoutTime(item, list)
-    add(`${path}/${escaped(tokenOf(item, list))}`, rest, said)
+    const { rest, reported } = withoutTime(item, list)
+    add(`${path}/${escaped(tokenOf(item, list))}`, rest, reported)
   }
 }
 
@@ -102,10 +102,10 @@ const tokenOf = (item: Readonly<Record<string, unknown>>, { keys }: SplitList): 
 function withoutTime(item: Readonly<Record<string, unknown>>, { time, omit = [] }: SplitList) {
   const rest = Object.fromEntries(Object.entries(item).filter(([key]) => !omit.includes(key)))
   const text = time === undefined ? undefined : rest[time]
-  const said = typeof text === 'string' ? Date.parse(text) : Number.NaN
-  if (time === undefined || Number.isNaN(said) || timestamp(said) !== text) return { rest, said: undefined }
+  const reported = typeof text === 'string' ? Date.parse(text) : Number.NaN
+  if (time === undefined || Number.isNaN(reported) || timestamp(reported) !== text) return { rest, reported: undefined }
   delete rest[time]
-  return { rest, said }
+  return { rest, reported }
 }
 
 /** Sentences for users, which repeat other facts. */
@@ -146,7 +146,7 @@ export function objectFrom({ namespace, name, uid, facts }: Remembered, shape: S
   const exists = byTopic.get(EXISTS)
   if (exists === undefined || exists.value !== 'true') return undefined
   const metadata: Record<string, unknown> = { name, uid, ...defined({ namespace }) }
-  if (exists.said !== undefined) metadata['creationTimestamp'] = timestamp(exists.said)
+  if (exists.reported !== undefined) metadata['creationTimestamp'] = timestamp(exists.reported)
   const object: Record<string, unknown> = { apiVersion: apiVersionOf(shape.type), kind: shape.type.kind, metadata }
   for (const { topic, value } of facts) {
     const tokens = topic.split('/').map(unescaped)
@@ -173,7 +173,7 @@ function itemsOf(members: string, path: string, shape: Shape, byTopic: ReadonlyM
     const fact = byTopic.get(`${path}/${escaped(token)}`)
     if (fact === undefined) return []
     const item = JSON.parse(fact.value) as Record<string, Json>
-    if (time !== undefined && fact.said !== undefined) item[time] = timestamp(fact.said)
+    if (time !== undefined && fact.reported !== undefined) item[time] = timestamp(fact.reported)
     return [item]
   })
 }

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type NumberedFact, NOT_SAID, packed, transitions, unpacked } from './transition.ts'
+import { type NumberedFact, NOT_REPORTED, packed, transitions, unpacked } from './transition.ts'
 
 const facts = fc.uniqueArray(
-  fc.record({ topic: fc.nat(20), value: fc.nat(3), said: fc.constantFrom(NOT_SAID, 1_000, 2_000) }),
+  fc.record({ topic: fc.nat(20), value: fc.nat(3), reported: fc.constantFrom(NOT_REPORTED, 1_000, 2_000) }),
   { selector: (f) => f.topic, maxLength: 15 },
 )
 
 function applied(before: readonly NumberedFact[], rows: ReturnType<typeof transitions>): readonly NumberedFact[] {
   const now = new Map(before.map((f) => [f.topic, f]))
-  for (const { topic, value, said } of rows)
+  for (const { topic, value, reported } of rows)
     if (value === undefined) now.delete(topic)
-    else now.set(topic, { topic, value, said })
+    else now.set(topic, { topic, value, reported })
   return [...now.values()].toSorted((a, b) => a.topic - b.topic)
 }
 
@@ -21,9 +21,9 @@ test('the rows between two states lead from the one to the other, and no row is 
       const rows = transitions(packed(before), packed(after))
       expect(applied(before, rows)).toEqual(unpacked(packed(after)))
       const old = new Map(before.map((f) => [f.topic, f]))
-      for (const { topic, value, said } of rows) {
+      for (const { topic, value, reported } of rows) {
         const was = old.get(topic)
-        expect(was?.value === value && was?.said === said).toBe(false)
+        expect(was?.value === value && was?.reported === reported).toBe(false)
       }
     }),
   )
@@ -38,6 +38,6 @@ test('nothing changed: no rows', () => {
 })
 
 test('a condition that went and came back unseen shows by its time', () => {
-  const [before, after] = [1_000, 2_000].map((said) => packed([{ topic: 1, value: 7, said }]))
-  expect(before && after && transitions(before, after)).toEqual([{ topic: 1, value: 7, said: 2_000 }])
+  const [before, after] = [1_000, 2_000].map((reported) => packed([{ topic: 1, value: 7, reported }]))
+  expect(before && after && transitions(before, after)).toEqual([{ topic: 1, value: 7, reported: 2_000 }])
 })

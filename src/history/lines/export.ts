@@ -20,17 +20,17 @@ export function* exported(
   const deeds = reader.deeds({ from, to })
   let deed = deeds.next()
   // Merged by the time of observation, so that lines have the order in which the recorder observed the facts.
-  const before = function* (heard: number): Generator<HistoryLine> {
-    for (let gap = gaps[0]; gap !== undefined && gap.starts <= heard; gap = gaps[0]) {
+  const before = function* (observed: number): Generator<HistoryLine> {
+    for (let gap = gaps[0]; gap !== undefined && gap.starts <= observed; gap = gaps[0]) {
       gaps.shift()
       if (gap.subject !== undefined && !known.has(gap.subject.id)) continue
       yield gapLine(gap)
     }
-    for (; deed.done !== true && deed.value.heard <= heard; deed = deeds.next())
+    for (; deed.done !== true && deed.value.observed <= observed; deed = deeds.next())
       yield { line: 'deed', deed: deed.value }
   }
   for (const row of reader.rows({ from, to })) {
-    yield* before(row.heard)
+    yield* before(row.observed)
     yield* rowLines(row, known, isWanted)
   }
   yield* before(Infinity)
@@ -41,7 +41,7 @@ function* rowLines(
   known: Set<number>,
   isWanted: (subject: Transition['subject']) => boolean,
 ): Generator<HistoryLine> {
-  const { subject, heard, said, topic, value } = row
+  const { subject, observed, reported, topic, value } = row
   if (!isWanted(subject)) return
   if (!known.has(subject.id)) {
     known.add(subject.id)
@@ -49,8 +49,8 @@ function* rowLines(
   }
   const line: RowLine = {
     line: 'row',
-    heard,
-    ...defined({ said }),
+    observed,
+    ...defined({ reported }),
     subject: subject.id,
     topic,
     ...defined({ value }),

@@ -1,7 +1,7 @@
 // Imports lines into a history in a folder of its own, for replays and for questions about a remote fleet.
 import { existsSync } from 'node:fs'
 import { KubeNodeError } from '#lib/errors.ts'
-import { NOT_SAID } from '../facts/transition.ts'
+import { NOT_REPORTED } from '../facts/transition.ts'
 import { historyErrors } from '../history-errors.ts'
 import { historyFile, openForRecording } from '../store/file.ts'
 import { type Gap, HistoryWriter, type PendingRow } from '../store/writer.ts'
@@ -84,8 +84,8 @@ class ClusterImport {
           subject,
           topic: names.topic(line.topic),
           value,
-          said: line.said ?? NOT_SAID,
-          heard: line.heard,
+          reported: line.reported ?? NOT_REPORTED,
+          observed: line.observed,
         })
         break
       }

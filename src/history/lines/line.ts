@@ -28,8 +28,8 @@ interface SubjectLine extends Subject {
 /** A changed fact; at the start, a fact known before. */
 export interface RowLine {
   readonly line: 'row'
-  readonly heard: number
-  readonly said?: number
+  readonly observed: number
+  readonly reported?: number
   readonly subject: number
   readonly topic: string
   /** JSON text as stored; absent if the fact ended. */
@@ -73,12 +73,12 @@ const CHECKS: Readonly<Record<string, Check>> = {
   head: (v) => v['format'] === EXPORT_FORMAT && isText(v['cluster']) && isNumber(v['from']) && isNumber(v['to']),
   subject: (v) => isNumber(v['id']) && ['kind', 'namespace', 'name', 'uid'].every((key) => isText(v[key])),
   row: (v) =>
-    isNumber(v['heard']) &&
+    isNumber(v['observed']) &&
     isNumber(v['subject']) &&
     isText(v['topic']) &&
-    maybe(v['said'], isNumber) &&
+    maybe(v['reported'], isNumber) &&
     maybe(v['value'], isText),
   gap: (v) => isNumber(v['starts']) && maybe(v['ends'], isNumber) && Object.hasOwn(GAP_REASONS, String(v['why'])),
   deed: (v) =>
-    isObject(v['deed']) && isNumber(v['deed']['n']) && isNumber(v['deed']['heard']) && isText(v['deed']['who']),
+    isObject(v['deed']) && isNumber(v['deed']['n']) && isNumber(v['deed']['observed']) && isText(v['deed']['who']),
 }

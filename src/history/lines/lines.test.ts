@@ -46,7 +46,9 @@ const lines = (more: object = {}): readonly HistoryLine[] =>
   w.read((r) => [...exported(r, { from: r.span()?.begins ?? 0, to: (r.span()?.ends ?? 0) + 1, ...more })])
 
 const whole = (reader: HistoryReader) => ({
-  nodes: reader.subjects('Node').map((s) => [s.name, reader.rowsOf(s).map((t) => [t.heard, t.said, t.topic, t.value])]),
+  nodes: reader
+    .subjects('Node')
+    .map((s) => [s.name, reader.rowsOf(s).map((t) => [t.observed, t.reported, t.topic, t.value])]),
   gaps: reader.gaps().map((g) => [g.starts, g.ends, g.why, g.kind]),
   deeds: [...reader.deeds()],
 })
@@ -64,10 +66,10 @@ test('an import of an export is the same history', async () => {
   }
 })
 
-test('lines are in the order in which they were heard, and name an object before its rows', () => {
+test('lines are in the order in which they were observed, and name an object before its rows', () => {
   const all = lines()
-  const heard = all.flatMap((l) => (l.line === 'row' ? [l.heard] : l.line === 'deed' ? [l.deed.heard] : []))
-  expect(heard).toEqual(heard.toSorted((a, b) => a - b))
+  const observed = all.flatMap((l) => (l.line === 'row' ? [l.observed] : l.line === 'deed' ? [l.deed.observed] : []))
+  expect(observed).toEqual(observed.toSorted((a, b) => a - b))
   const known = new Set<number>()
   for (const line of all) {
     if (line.line === 'subject') known.add(line.id)
@@ -78,7 +80,7 @@ test('lines are in the order in which they were heard, and name an object before
 test('an export of a later time begins with what was known before', () => {
   const from = w.read((r) => r.span()?.begins ?? 0) + 30_000
   const rows = lines({ from }).filter((l) => l.line === 'row')
-  expect(rows[0]?.heard).toBe(from)
+  expect(rows[0]?.observed).toBe(from)
   expect(rows.filter((l) => l.topic === 'exists').length).toBeGreaterThanOrEqual(NODES)
 })
 
@@ -112,7 +114,7 @@ test('a file is cut off at a whole line', async () => {
 
 test.each([
   ['no JSON', 'nonsense', 'line 1: it is no line'],
-  ['no head', '{"line":"deed","deed":{"n":1,"heard":1,"who":"a"}}', 'line 1: the first line has no format'],
+  ['no head', '{"line":"deed","deed":{"n":1,"observed":1,"who":"a"}}', 'line 1: the first line has no format'],
   ['another format', '{"line":"head","format":"x","cluster":"a","from":0,"to":1}', 'line 1: it is no line'],
 ])('a file with %s is refused, and says where', async (_, text, message) => {
   const bad = join(folder, 'bad.jsonl')

@@ -22,11 +22,11 @@ const ALWAYS: ReadonlySet<string> = new Set([
 /** Names of nodes and machines with an incident in the period. */
 export function incidentNodes(reader: HistoryReader, range: Range): ReadonlySet<string> {
   const names = new Set<string>()
-  for (const { subject, topic, value, heard } of reader.rows(range)) {
+  for (const { subject, topic, value, observed } of reader.rows(range)) {
     if (subject.kind === 'RemedyOperationJob' && value !== undefined && topic === 'spec') names.add(nodeOfJob(value))
     if (subject.kind !== 'Node' && subject.kind !== 'Machine') continue
     // A state from before the period is not an incident in it.
-    if (heard <= range.from || value === undefined) continue
+    if (observed <= range.from || value === undefined) continue
     if (isTrouble(topic, value)) names.add(subject.name)
   }
   names.delete('')

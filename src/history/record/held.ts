@@ -5,7 +5,7 @@ import { defined } from '#lib/defined.ts'
 import { fieldsOf } from '#lib/fields.ts'
 import { factsOf } from '../facts/facts.ts'
 import type { Shape } from '../facts/shapes.ts'
-import { type Packed, NOT_SAID, packed } from '../facts/transition.ts'
+import { type Packed, NOT_REPORTED, packed } from '../facts/transition.ts'
 import type { Names } from '../store/names.ts'
 
 export interface Held extends KubeObject {
@@ -17,10 +17,10 @@ export interface Held extends KubeObject {
 export const heldOf =
   (shape: Shape, names: Pick<Names, 'topic' | 'value'>) =>
   (object: KubeObject): Held => {
-    const facts = factsOf(object, shape).map(({ topic, value, said }) => ({
+    const facts = factsOf(object, shape).map(({ topic, value, reported }) => ({
       topic: names.topic(topic),
       value: names.value(value),
-      said: said ?? NOT_SAID,
+      reported: reported ?? NOT_REPORTED,
     }))
     const { name, namespace, uid, resourceVersion } = object.metadata
     const metadata: ObjectMeta = defined({ name, namespace, uid, resourceVersion })

@@ -69,7 +69,7 @@ export class HistoryPart implements Part {
     let aliveAt = writer.alive()
     if (file.setAside !== undefined)
       log.error('the history was damaged: it is set aside, and a new one begins', file.setAside)
-    if (writer.lastHeard() > now + MAX_BACK_MS) {
+    if (writer.lastObserved() > now + MAX_BACK_MS) {
       writer.close()
       const aside = asideOf(historyFile(folder, cluster), now)
       log.error('the history is from the future of this clock: it is set aside, and a new one begins', { file: aside })

@@ -36,9 +36,9 @@ test('transitions are recorded with both times; heartbeats are not', async () =>
       .flatMap((s) => r.rowsOf(s))
       .filter((t) => t.topic === 'status/conditions/Ready'),
   )
-  expect(last?.heard).toBeGreaterThanOrEqual(at)
-  expect(last?.heard).toBeLessThan(at + 1_000)
-  expect(last?.said).toBe(Math.floor(at / 1_000) * 1_000)
+  expect(last?.observed).toBeGreaterThanOrEqual(at)
+  expect(last?.observed).toBeLessThan(at + 1_000)
+  expect(last?.reported).toBe(Math.floor(at / 1_000) * 1_000)
   expect(w.read((r) => r.gaps())).toEqual([])
 })
 
@@ -110,7 +110,7 @@ test('killed at any moment it has lost what was in its gap, and nothing else; th
   )
 })
 
-test('a watch that lost its place is a gap of its kind, from the last that was heard', async () => {
+test('a watch that lost its place is a gap of its kind, from the last that was observed', async () => {
   const w = world()
   w.plantNode('n-1')
   const part = await w.recorder()
@@ -223,7 +223,7 @@ test('a clock that goes back a little: time stands still, and the span is a gap'
   w.setReady('n-1', 'True')
   await w.clock.advance(1_000)
   await part.stop()
-  const rows = w.read((r) => [...r.rows()].map((t) => t.heard))
+  const rows = w.read((r) => [...r.rows()].map((t) => t.observed))
   expect(rows).toEqual(rows.toSorted((a, b) => a - b))
   expect(rows.at(-1)).toBeGreaterThanOrEqual(before - 1_000)
   expect(w.readyOf('n-1')).toEqual(['True', 'False', 'True'])
@@ -254,7 +254,7 @@ test('a clock that jumps ahead, or a machine that slept, is a gap', async () => 
   expect(w.read((r) => r.gaps().map((g) => g.why))).toContain('ClockJumped')
 })
 
-test('the state at any moment is what was heard until then', async () => {
+test('the state at any moment is what was observed until then', async () => {
   const w = world()
   w.plantNode('n-1')
   const part = await w.recorder()

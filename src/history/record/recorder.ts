@@ -8,7 +8,7 @@ import { type DeedLine, chained } from '../deeds/chain.ts'
 import { type Deed, deedsOf } from '../deeds/deeds.ts'
 import { objectFrom } from '../facts/facts.ts'
 import type { Shape } from '../facts/shapes.ts'
-import { type Packed, NOT_SAID, NO_FACTS, transitions, unpacked } from '../facts/transition.ts'
+import { type Packed, NOT_REPORTED, NO_FACTS, transitions, unpacked } from '../facts/transition.ts'
 import type { Gap, HistoryWriter, PendingRow } from '../store/writer.ts'
 import type { HistoryBounds } from './bounds.ts'
 import type { Held } from './held.ts'
@@ -67,7 +67,7 @@ export class Recorder {
   #hour: number
   #lastDeed: Pick<DeedLine, 'n' | 'digest'>
   /** Time of the last row. The time of observation never goes back. */
-  #heard: number
+  #observed: number
   #wall: number
   #mono: number
   #writtenAt: number
@@ -89,11 +89,11 @@ export class Recorder {
     this.#wall = Math.floor(clock.now())
     this.#mono = clock.monotonic()
     this.#writtenAt = this.#mono
-    this.#heard = Math.max(writer.lastHeard(), this.#wall)
+    this.#observed = Math.max(writer.lastObserved(), this.#wall)
     this.#hour = Math.floor(this.#wall / HOUR_MS)
     this.#lastDeed = writer.lastDeed(cluster)
     this.#isBeginning = writer.alive() === undefined
-    if (this.#heard > this.#wall) this.gap({ starts: this.#wall, ends: this.#heard, why: 'ClockWentBack' })
+    if (this.#observed > this.#wall) this.gap({ starts: this.#wall, ends: this.#observed, why: 'ClockWentBack' })
   }
 
   start(): void {
@@ -152,7 +152,7 @@ export class Recorder {
   }
 
   now(): number {
-    return this.#heardNow()
+    return this.#observedNow()
   }
 
   stop(): void {
@@ -168,9 +168,9 @@ export class Recorder {
   }
 
   /** Never goes back, so that rows stay in the order of observation. */
-  #heardNow(): number {
-    this.#heard = Math.max(this.#heard, Math.floor(this.#o.clock.now()))
-    return this.#heard
+  #observedNow(): number {
+    this.#observed = Math.max(this.#observed, Math.floor(this.#o.clock.now()))
+    return this.#observed
   }
 
   #note({
@@ -186,7 +186,7 @@ export class Recorder {
   }): void {
     const changes = transitions(old, now)
     if (changes.length === 0) return
-    const heard = this.#heardNow()
+    const observed = this.#observedNow()
     const flapping = this.#flapping.get(subject)
     if (flapping !== undefined) {
       flapping.latest = now
@@ -196,10 +196,10 @@ export class Recorder {
     const count = (this.#changes.get(subject) ?? 0) + (isNew ? 0 : changes.length)
     this.#changes.set(subject, count)
     if (count > this.#o.bounds.rowsPerHour) {
-      this.#flapping.set(subject, { since: heard, latest: now, changes: changes.length })
+      this.#flapping.set(subject, { since: observed, latest: now, changes: changes.length })
       return
     }
-    for (const { topic, value, said } of changes) this.#rows.push({ subject, topic, value, said, heard })
+    for (const { topic, value, reported } of changes) this.#rows.push({ subject, topic, value, reported, observed })
     this.#pending.add(subject)
   }
 
@@ -207,10 +207,10 @@ export class Recorder {
   #rebuilt(shape: Shape, { metadata }: KubeObject, old: Packed): KubeObject | undefined {
     if (shape.hasManyMessages === true) return undefined
     const { writer } = this.#o
-    const facts = unpacked(old).map(({ topic, value, said }) => ({
+    const facts = unpacked(old).map(({ topic, value, reported }) => ({
       topic: writer.textOf('topic', topic),
       value: writer.textOf('value', value),
-      said: said === NOT_SAID ? undefined : said,
+      reported: reported === NOT_REPORTED ? undefined : reported,
     }))
     return objectFrom(
       { namespace: metadata.namespace, name: metadata.name ?? '', uid: metadata.uid ?? '', facts },
@@ -228,7 +228,7 @@ export class Recorder {
     const line = chained(deed, {
       n: this.#lastDeed.n + 1,
       cluster: this.#o.cluster,
-      heard: this.#heardNow(),
+      observed: this.#observedNow(),
       prev: this.#lastDeed.digest,
     })
     this.#lastDeed = line
@@ -238,7 +238,7 @@ export class Recorder {
   #room(): Promise<void> | undefined {
     if (this.#rows.length < this.#o.bounds.waiting) return undefined
     if (this.#flush() && this.#rows.length < this.#o.bounds.waiting) return undefined
-    this.#waitsSince ??= this.#heardNow()
+    this.#waitsSince ??= this.#observedNow()
     return new Promise((resolve) => this.#waiters.push(resolve))
   }
 
@@ -246,12 +246,12 @@ export class Recorder {
     const { clock, onHour, onTimeTravel } = this.#o
     const [wall, mono] = [Math.floor(clock.now()), clock.monotonic()]
     const step = wall - this.#wall - (mono - this.#mono)
-    if (wall < this.#heard - MAX_BACK_MS) {
+    if (wall < this.#observed - MAX_BACK_MS) {
       if (!this.#isFromFuture) onTimeTravel?.()
       this.#isFromFuture = true
       return
     }
-    if (step < -CLOCK_STEP_MS) this.gap({ starts: wall, ends: this.#heard, why: 'ClockWentBack' })
+    if (step < -CLOCK_STEP_MS) this.gap({ starts: wall, ends: this.#observed, why: 'ClockWentBack' })
     else if (step > CLOCK_STEP_MS || mono - this.#mono > ALIVE_MS + CLOCK_STEP_MS)
       this.gap({ starts: this.#wall, ends: wall, why: 'ClockJumped' })
     this.#wall = wall
@@ -274,12 +274,12 @@ export class Recorder {
   }
 
   #endFlapping(): void {
-    const now = this.#heardNow()
+    const now = this.#observedNow()
     if (this.#flapping.size > 0) this.#flush()
     for (const [subject, { since, latest, changes }] of this.#flapping) {
       this.gap({ starts: since, ends: now, why: 'TooManyChanges', subject, details: `${changes} changes` })
-      for (const { topic, value, said } of transitions(this.#o.writer.openOf(subject), latest))
-        this.#rows.push({ subject, topic, value, said, heard: now })
+      for (const { topic, value, reported } of transitions(this.#o.writer.openOf(subject), latest))
+        this.#rows.push({ subject, topic, value, reported, observed: now })
     }
     this.#flapping.clear()
   }
@@ -292,7 +292,7 @@ export class Recorder {
         const rows = this.#rows.slice(0, MAX_BATCH)
         const isAll = rows.length === this.#rows.length
         // The few deeds and gaps are written with the last rows.
-        writer.write({ rows, gaps: isAll ? this.#gaps : [], deeds: isAll ? this.#deeds : [], now: this.#heardNow() })
+        writer.write({ rows, gaps: isAll ? this.#gaps : [], deeds: isAll ? this.#deeds : [], now: this.#observedNow() })
         this.#rows = this.#rows.slice(rows.length)
         metrics.wrote(rows.length)
       } while (this.#rows.length > 0)
@@ -321,7 +321,8 @@ export class Recorder {
 
   /** The watches waited, so changes in this period were observed late. */
   #goOn(): void {
-    if (this.#waitsSince !== undefined) this.gap({ starts: this.#waitsSince, ends: this.#heardNow(), why: 'QueueFull' })
+    if (this.#waitsSince !== undefined)
+      this.gap({ starts: this.#waitsSince, ends: this.#observedNow(), why: 'QueueFull' })
     this.#waitsSince = undefined
     const waiters = this.#waiters
     this.#waiters = []

@@ -140,7 +140,7 @@ test('who did what keeps within its share of the size: the oldest lines go, and 
   const deeds = Array.from({ length: 50 }, (_, i) => {
     const line = chained(
       { who: 'ada', did: 'created', object: `set/s-${i}` },
-      { n: last.n + 1, cluster: 'c', heard: i, prev: last.digest },
+      { n: last.n + 1, cluster: 'c', observed: i, prev: last.digest },
     )
     last = line
     return line

@@ -1,10 +1,12 @@
 // The tables of a history and the migrations from older layouts. One file per cluster.
 import type { DatabaseSync } from 'node:sqlite'
+import { defined } from '#lib/defined.ts'
+import { type DeedLine, chained } from '../deeds/chain.ts'
 import type { Deed } from '../deeds/deeds.ts'
 import { LINKING_TOPICS, namesIn, namesInDeed } from './links.ts'
 
 /** Raised with each migration below. */
-export const LAYOUT = 2
+export const LAYOUT = 3
 /** Rows are small and there are millions: larger pages waste less. */
 const PAGE_BYTES = 8_192
 /** The id of a row is its time of observation times this, plus a number: rows are in the order of observation, and a time range is a range of ids. */
@@ -25,7 +27,7 @@ const TABLES = `
   CREATE INDEX row_by_subject ON row (subject);
   CREATE TABLE open (subject INTEGER NOT NULL, topic INTEGER NOT NULL, value INTEGER NOT NULL, stamp INTEGER, PRIMARY KEY (subject, topic)) WITHOUT ROWID;
   CREATE TABLE gap (id INTEGER PRIMARY KEY, starts INTEGER NOT NULL, ends INTEGER, why TEXT NOT NULL, kind TEXT, subject INTEGER, details TEXT);
-  CREATE TABLE deed (n INTEGER PRIMARY KEY, heard INTEGER NOT NULL, line TEXT NOT NULL);
+  CREATE TABLE deed (n INTEGER PRIMARY KEY, observed INTEGER NOT NULL, line TEXT NOT NULL);
   CREATE TABLE day (day TEXT PRIMARY KEY, sums TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE fact (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;`
 
@@ -48,6 +50,25 @@ const MIGRATIONS: Readonly<Record<number, (db: DatabaseSync) => void>> = {
     for (const { n, line } of db.prepare('SELECT n, line FROM deed').iterate())
       for (const name of namesInDeed(JSON.parse(String(line)) as Deed)) ofDeed.run(name, Number(n))
   },
+  // Before 0.1.0 the two times had other names. The chain is computed anew: its digests are of the lines as they are.
+  2: (db) => {
+    if (db.prepare("SELECT 1 FROM pragma_table_info('deed') WHERE name = 'heard'").get() !== undefined)
+      db.exec('ALTER TABLE deed RENAME COLUMN heard TO observed')
+    const rewrite = db.prepare('UPDATE deed SET line = ? WHERE n = ?')
+    let prev: string | undefined
+    for (const { n, line } of db.prepare('SELECT n, line FROM deed ORDER BY n').all()) {
+      const { heard, said, digest, ...rest } = JSON.parse(String(line)) as OldDeedLine
+      const deed = { ...rest, ...defined({ reported: said }), observed: heard, prev: prev ?? rest.prev }
+      const renewed = digest === '' ? { ...deed, digest } : chained(deed, deed)
+      rewrite.run(JSON.stringify(renewed), Number(n))
+      prev = renewed.digest
+    }
+  },
+}
+
+interface OldDeedLine extends Omit<DeedLine, 'observed' | 'reported'> {
+  readonly heard: number
+  readonly said?: number
 }
 
 export const pragma = (db: DatabaseSync, name: string): number =>

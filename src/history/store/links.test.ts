@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { defined } from '#lib/defined.ts'
+import { type DeedLine, chainProblem } from '../deeds/chain.ts'
 import { imported } from '../lines/import.ts'
 import { readLines } from '../lines/file.ts'
 import { HistoryReader } from '../ask/reader.ts'
@@ -25,7 +26,7 @@ test.each([
   expect(namesIn(topic, JSON.stringify(value))).toEqual(names)
 })
 
-test('a file of the layout before gets the same links as one that is written now', async () => {
+test('a file of an older layout becomes the same as one that is written now', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-links-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const file = new URL('../../../rules/history/example.jsonl.gz', import.meta.url).pathname
@@ -40,7 +41,7 @@ test('a file of the layout before gets the same links as one that is written now
           s.name,
           reader.linkedTo('RemedyOperationJob', s.name).map((j) => j.name),
           reader.linkedTo('OperationPermit', s.name).map((p) => p.name),
-          reader.deedsAbout([s.name]).map((d) => d.n),
+          reader.deedsAbout([s.name]),
         ])
     } finally {
       reader.close()
@@ -49,12 +50,25 @@ test('a file of the layout before gets the same links as one that is written now
   const now = linked()
   expect(now.some(([, jobs = []]) => jobs.length > 0)).toBe(true)
   const db = new DatabaseSync(historyFile(folder, cluster))
-  db.exec('DROP TABLE link; DROP TABLE deed_name; PRAGMA user_version = 1')
+  db.exec(
+    'DROP TABLE link; DROP TABLE deed_name; ALTER TABLE deed RENAME COLUMN observed TO heard; PRAGMA user_version = 1',
+  )
+  for (const { n, line } of db.prepare('SELECT n, line FROM deed').all()) {
+    const { observed, reported, ...rest } = JSON.parse(String(line)) as DeedLine
+    db.prepare('UPDATE deed SET line = ? WHERE n = ?').run(
+      JSON.stringify({ ...rest, heard: observed, said: reported }),
+      Number(n),
+    )
+  }
   db.close()
   const again = openForRecording(folder, cluster, Date.now()).db
   expect(pragma(again, 'user_version')).toBe(LAYOUT)
   again.close()
   expect(linked()).toEqual(now)
+  const after = new HistoryReader(folder, cluster)
+  const deeds = [...after.deeds()]
+  after.close()
+  expect([deeds.length > 0, chainProblem(deeds)]).toEqual([true, undefined])
 })
 
 test('a line of who did what is about its object and those that its text names', () => {

@@ -1,6 +1,6 @@
 // Writes a history in atomic, durable batches of rows, gaps and deeds. Decides nothing.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type Packed, NOT_SAID, packed } from '../facts/transition.ts'
+import { type Packed, NOT_REPORTED, packed } from '../facts/transition.ts'
 import { type DeedLine, beginningOf } from '../deeds/chain.ts'
 import { ROWS_PER_MS } from './layout.ts'
 import { LINKING_TOPICS, namesIn, namesInDeed } from './links.ts'
@@ -14,9 +14,9 @@ export interface PendingRow {
   readonly subject: number
   readonly topic: number
   readonly value: number | undefined
-  /** Milliseconds since 1970, or NOT_SAID. */
-  readonly said: number
-  readonly heard: number
+  /** Milliseconds since 1970, or NOT_REPORTED. */
+  readonly reported: number
+  readonly observed: number
 }
 
 export interface Gap {
@@ -34,7 +34,7 @@ export interface Gap {
 export const GAP_REASONS = {
   RecorderAway: 'no recorder ran',
   WatchLost: 'the API server did not answer, or had forgotten what happened since',
-  WatchLate: 'the API server was silent: what happened was heard later',
+  WatchLate: 'the API server was silent: what happened was observed later',
   ServerWentBack: 'the API server was restored from a backup',
   QueueFull: 'more happened than could be written',
   TooManyChanges: 'one object changed more often than is recorded',
@@ -97,7 +97,7 @@ export class HistoryWriter {
   }
 
   /** Time of observation of the last row; 0 for a new history. */
-  lastHeard(): number {
+  lastObserved(): number {
     return Math.floor(this.#last / ROWS_PER_MS)
   }
 
@@ -106,7 +106,7 @@ export class HistoryWriter {
     const facts = this.#openOf.all(subject).map((r) => ({
       topic: Number(r['topic']),
       value: Number(r['value']),
-      said: r['stamp'] === null ? NOT_SAID : Number(r['stamp']),
+      reported: r['stamp'] === null ? NOT_REPORTED : Number(r['stamp']),
     }))
     return packed(facts)
   }
@@ -136,17 +136,17 @@ export class HistoryWriter {
     try {
       this.names.write()
       const linking = new Map(LINKING_TOPICS.map((path) => [this.names.topicKnown(path), path]))
-      for (const { subject, topic, value, said, heard } of rows) {
-        last = Math.max(last + 1, heard * ROWS_PER_MS)
+      for (const { subject, topic, value, reported, observed } of rows) {
+        last = Math.max(last + 1, observed * ROWS_PER_MS)
         // Seconds, like the sources' times. Negative if the source's clock is ahead.
         const at = Math.floor(last / ROWS_PER_MS)
-        const before = said === NOT_SAID ? null : Math.round((at - said) / 1_000)
+        const before = reported === NOT_REPORTED ? null : Math.round((at - reported) / 1_000)
         this.#row.run(last, subject, topic, value ?? null, before)
         if (value === undefined) {
           this.#close.run(subject, topic)
           continue
         }
-        this.#open.run(subject, topic, value, said === NOT_SAID ? null : said)
+        this.#open.run(subject, topic, value, reported === NOT_REPORTED ? null : reported)
         this.#markUsed(value, Math.floor(at / DAY_MS))
         const path = linking.get(topic)
         if (path !== undefined)
@@ -156,7 +156,7 @@ export class HistoryWriter {
       for (const g of gaps)
         this.#gap.run(g.starts, g.ends ?? null, g.why, g.kind ?? null, g.subject ?? null, g.details ?? null)
       for (const line of deeds) {
-        this.#deed.run(line.n, line.heard, JSON.stringify(line))
+        this.#deed.run(line.n, line.observed, JSON.stringify(line))
         for (const name of namesInDeed(line)) this.#deedName.run(name, line.n)
       }
       this.#alive.run(now)

@@ -81,11 +81,12 @@ export async function showWho(of: string | undefined, options: HistoryCommandOpt
   const range = rangeIn(options, Date.now())
   await withReaders(options, io, async (readers) => {
     const chosen = readers.filter((r) => options.cluster === undefined || r.cluster === options.cluster)
-    const deeds = chosen.flatMap((r) => [...r.deeds(range)]).toSorted((a, b) => a.heard - b.heard)
+    const deeds = chosen.flatMap((r) => [...r.deeds(range)]).toSorted((a, b) => a.observed - b.observed)
     const wanted = deeds.filter((d) => of === undefined || isOf(d, of))
     // As stored, each with its digest.
     if (options.output !== undefined) await printed(io, options.output, wanted)
-    else for (const deed of wanted) io.out(shownLine(`${momentText(deed.heard)}  ${deed.cluster}  ${deedText(deed)}`))
+    else
+      for (const deed of wanted) io.out(shownLine(`${momentText(deed.observed)}  ${deed.cluster}  ${deedText(deed)}`))
     if (wanted.length === 0 && options.output === undefined) io.err('nothing recorded in that time\n')
     for (const reader of chosen) reportChain(reader)
   })
