@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
+import { machine } from '#api/kinds/machine.ts'
 import { loggerTo } from '#lib/log.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
@@ -53,6 +54,28 @@ test('a deleted node ends, and one of the same name is another', async () => {
   await part.stop()
   expect(w.read((r) => r.subjects('Node', 'n-1').length)).toBe(2)
   expect(w.readyOf('n-1')).toEqual(['True', undefined, 'False'])
+})
+
+test('a machine is created once: neither what was there at the beginning nor a new start of the recorder is a deed', async () => {
+  const w = world()
+  const plant = (name: string): void => {
+    w.kube.plant(machine, {
+      ...machine.example,
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'Machine',
+      metadata: { name },
+    })
+  }
+  plant('m-0')
+  const part = await w.recorder()
+  w.plantNode('n-1')
+  plant('m-1')
+  await w.clock.advance(60_000)
+  await part.stop()
+  const before = w.read((r) => [...r.deeds()])
+  expect(before).toMatchObject([{ did: 'created', object: 'machine/m-1' }])
+  await (await w.recorder()).stop()
+  expect(w.read((r) => [...r.deeds()])).toEqual(before)
 })
 
 const step = fc.record({

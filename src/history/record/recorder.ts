@@ -80,8 +80,9 @@ export class Recorder {
   #isStopped = false
   #owesHour = false
   #isFromFuture = false
-  /** The history is new: objects that exist already were not created now. */
+  /** The history is new: objects in the first list of their kind were not created now. */
   readonly #isBeginning: boolean
+  readonly #listed = new Set<string>()
 
   constructor(options: RecorderOptions) {
     this.#o = options
@@ -121,8 +122,10 @@ export class Recorder {
     const old = before?.packed ?? this.#o.writer.openOf(subject)
     const now = after?.packed ?? NO_FACTS
     this.#note({ subject, old, now, isNew })
-    const was = before?.source ?? (isNew && old.length > 0 ? this.#rebuilt(shape, object, old) : undefined)
-    this.#addDeeds(was, after?.source)
+    const isRecorded = isNew && old.length > 0
+    const was = before?.source ?? (isRecorded ? this.#rebuilt(shape, object, old) : undefined)
+    // After a restart, an object that was recorded before is not a new one.
+    if (was !== undefined || !isRecorded) this.#addDeeds(was, after?.source)
     if (after === undefined) this.#o.writer.names.forget({ kind: shape.type.kind, uid: object.metadata.uid ?? '' })
     return this.#room()
   }
@@ -130,6 +133,7 @@ export class Recorder {
   /** After the first list of a kind: recorded objects that are not in the list were deleted meanwhile. */
   listed(shape: Shape, uids: ReadonlySet<string>): void {
     this.#flush()
+    this.#listed.add(shape.type.kind)
     for (const { id, uid } of this.#o.writer.openSubjects(shape.type.kind))
       if (!uids.has(uid)) this.#note({ subject: id, old: this.#o.writer.openOf(id), now: NO_FACTS, isNew: true })
   }
@@ -203,7 +207,7 @@ export class Recorder {
     this.#pending.add(subject)
   }
 
-  /** The object as recorded in the file. */
+  /** The object as recorded in the file; undefined where the file does not have enough of it for deeds. */
   #rebuilt(shape: Shape, { metadata }: KubeObject, old: Packed): KubeObject | undefined {
     if (shape.hasManyMessages === true) return undefined
     const { writer } = this.#o
@@ -220,7 +224,8 @@ export class Recorder {
 
   #addDeeds(before: KubeObject | undefined, after: KubeObject | undefined): void {
     const kind = (after ?? before)?.kind ?? ''
-    if (this.#isBeginning && before === undefined && !DEED_KINDS_AT_BEGINNING.has(kind)) return
+    const isFirstList = this.#isBeginning && !this.#listed.has(kind)
+    if (isFirstList && before === undefined && !DEED_KINDS_AT_BEGINNING.has(kind)) return
     for (const deed of deedsOf(before, after)) this.#addDeed(deed)
   }
 
