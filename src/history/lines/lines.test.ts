@@ -10,7 +10,7 @@ import { HistoryReader } from '../ask/reader.ts'
 import { exported } from './export.ts'
 import { readLines, writeLines } from './file.ts'
 import { imported } from './import.ts'
-import type { HistoryLine } from './line.ts'
+import { EXPORT_FORMAT, type HistoryLine } from './line.ts'
 import { redactedLines } from './redacted.ts'
 import { incidentNodes, inSample } from './sample.ts'
 
@@ -85,11 +85,35 @@ test('an export of a later time begins with what was known before', () => {
 })
 
 test('a redacted export names no node and no person, and the same node always alike', async () => {
-  await writeLines(redactedLines(lines(), { key: new Uint8Array(32) }), file())
+  await writeLines(redactedLines(lines, { key: new Uint8Array(32) }), file())
   const text = gunzipSync(readFileSync(file())).toString()
   for (const word of ['prod-node-', 'ada@example.org', CLUSTER]) expect(text).not.toContain(word)
-  const [again] = [...redactedLines(lines(), { key: new Uint8Array(32) })].filter((l) => l.line === 'subject')
+  const [again] = [...redactedLines(lines, { key: new Uint8Array(32) })].filter((l) => l.line === 'subject')
   expect(text).toContain(again?.line === 'subject' ? again.name : 'a name')
+})
+
+const UID = 'c0ffee00-0000-4000-8000-000000000000'
+
+test('a redacted export names nobody in a message, a path or a topic, also before the object and in another cluster', () => {
+  const told = { message: 'eu-1: workers-a2 (and 1 more), pod agent-workers-a2.x on 127.0.0.1; by Ada Low' }
+  const row = { line: 'row', observed: 1, subject: 1 } as const
+  const all: readonly HistoryLine[] = [
+    { line: 'head', format: EXPORT_FORMAT, cluster: 'hub', from: 0, to: 9, isRedacted: false, isSample: false },
+    { line: 'subject', id: 1, kind: 'Release', namespace: 'kubenode-system', name: 'fleet-1', uid: UID },
+    { ...row, topic: 'status/conditions/Ready', value: JSON.stringify(told) },
+    { ...row, topic: 'status/slices/workers-a2,0', value: JSON.stringify({ folder: '/data/nodes/workers-a2/x' }) },
+    { ...row, topic: 'status/stages/eu-1', value: JSON.stringify({ gates: [{ name: 'more', phase: 'Waiting' }] }) },
+    { ...row, topic: 'spec/author', value: '"Ada Low <ada@example.org>"' },
+    { line: 'head', format: EXPORT_FORMAT, cluster: 'eu-1', from: 0, to: 9, isRedacted: false, isSample: false },
+    { line: 'subject', id: 1, kind: 'Node', namespace: '', name: 'workers-a2', uid: UID },
+  ]
+  const redacted = [...redactedLines(() => all, { key: new Uint8Array(32) })]
+  const text = redacted.map((l) => JSON.stringify(l)).join('\n')
+  for (const word of ['workers-a2', 'Ada', 'ada@example.org', UID]) expect(text).not.toContain(word)
+  const node = redacted.at(-1)
+  const message = redacted.flatMap((l) => (l.line === 'row' ? [l.value ?? ''] : []))[0] ?? ''
+  expect(message).toContain(`: ${node?.line === 'subject' ? node.name : ''} (and 1 more), pod agent-`)
+  expect(message).not.toContain('eu-1')
 })
 
 test('a sample has every incident and a few quiet nodes', () => {

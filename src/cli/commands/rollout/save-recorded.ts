@@ -17,6 +17,8 @@ import type { HistoryCommandOptions } from './show-recorded.ts'
 
 const KEY_BYTES = 32
 const MB = 1_000_000
+/** Messages of exported objects name them, even if they are not in a sample or in its time. */
+const NAMED_IN_MESSAGES = ['Node', 'Machine', 'Cluster']
 
 export const exportRecorded = (file: string, options: HistoryCommandOptions, io: Io): Promise<void> =>
   saved({ ...options, file }, io, (reader, range) => exported(reader, range))
@@ -45,11 +47,11 @@ async function saved(
         const span = reader.span()
         if (span === undefined) continue
         const range = { from: Math.max(asked.from, span.begins), to: Math.min(asked.to, span.ends) }
-        const own = linesOf(reader, range)
-        yield* options.redact === true ? redactedLines(own, { key }) : own
+        yield* linesOf(reader, range)
       }
     }
-    return writeLines(lines(), file, maxBytes)
+    const known = chosen.flatMap((reader) => NAMED_IN_MESSAGES.flatMap((kind) => reader.subjects(kind)))
+    return writeLines(options.redact === true ? redactedLines(lines, { key, known }) : lines(), file, maxBytes)
   })
   io.err(shownLine(`wrote ${options.file} (${(statSync(file).size / MB).toFixed(1)} MB)`))
   if (!isWhole) io.err(shownLine('it is cut off at its largest size; use --since for a shorter time'))
