@@ -44,7 +44,7 @@ export function traceLines(object: KubeObject, releases: readonly Release[] = []
     `${object.kind.toLowerCase()}/${object.metadata.name ?? ''}`,
     ...(commit === undefined ? ['no commit: not applied from git'] : commitLines(commit, releases)),
     ...owners,
-    'last writers of its fields:',
-    ...writers.map((w) => `  ${w}`),
+    // A recorded object has none.
+    ...(writers.length === 0 ? [] : ['last writers of its fields:', ...writers.map((w) => `  ${w}`)]),
   ]
 }

@@ -12,7 +12,7 @@ export const historyErrors = errorTable({
   },
   KN17003: {
     text: 'there is no history in {folder}',
-    next: 'run the role history with --history {folder}, name its folder with --history, or import an export with kubenode history import',
+    next: 'name the folder of a recorder or an exported file with --history, or change to the folder of a local fleet',
   },
   KN17004: {
     text: 'cannot read the history in {file}: {why}',
@@ -22,13 +22,25 @@ export const historyErrors = errorTable({
     text: 'nothing was recorded about {what}',
     next: 'correct the name; recorded are: {known}',
   },
+  KN17005_at: {
+    text: 'nothing was recorded about {what} at {at}',
+    next: 'correct the name, or give a time when it existed; recorded are: {known}',
+  },
+  KN17005_cluster: {
+    text: 'nothing was recorded in cluster {cluster}',
+    next: 'correct the name; recorded are: {known}',
+  },
   KN17006: {
-    text: '{text} is no time of the history',
+    text: '{text} is not a time of the history',
     next: 'give a time such as 2026-11-24T02:03:00Z, a day such as 2026-11-24, or how long ago, such as 3d or 90m',
   },
+  KN17006_order: {
+    text: 'the time from {from} to {to} ends before it begins',
+    next: 'correct --since or --until; --until is now when left out',
+  },
   KN17007: {
-    text: 'cannot import {file}: line {line}: {why}',
-    next: 'export it again with kubenode history export; what was imported before that line is kept',
+    text: 'cannot read {file} as a history: line {line}: {why}',
+    next: 'export it again with kubenode history export; an import keeps what was before that line',
   },
   KN17008: {
     text: 'cannot import into {folder}: it already has a history of cluster {cluster}',
@@ -37,6 +49,18 @@ export const historyErrors = errorTable({
   KN17010: {
     text: 'cannot run kubenode history {form}: {what} is missing',
     next: 'type kubenode history {form} {usage}',
+  },
+  KN17010_word: {
+    text: 'cannot run kubenode history {form}: {word} is one word too many',
+    next: 'type kubenode history {usage}',
+  },
+  KN17010_redact: {
+    text: 'cannot redact this answer: --redact is for export and sample',
+    next: 'export with --redact, and ask with --history FILE',
+  },
+  KN17010_at: {
+    text: 'cannot explain the whole fleet at a time',
+    next: 'name an object, as in kubenode why node/NAME --at {at}',
   },
   KN17010_lines: {
     text: 'cannot print commits as lines: -o lines is for who did what',

@@ -32,13 +32,21 @@ export async function withReaders<T>(
   const readers: HistoryReader[] = []
   try {
     const clusters = clustersIn(folder)
-    if (clusters.length === 0) throw new KubeNodeError(historyErrors.KN17003({ folder }))
+    if (clusters.length === 0) throw new KubeNodeError(historyErrors.KN17003({ folder: place }))
     for (const cluster of clusters) readers.push(new HistoryReader(folder, cluster))
     return await use(readers)
   } finally {
     for (const reader of readers) reader.close()
     if (isFile) rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Those of one cluster, or all. */
+export function readersOf(readers: readonly HistoryReader[], cluster: string | undefined): readonly HistoryReader[] {
+  if (cluster === undefined) return readers
+  const own = readers.filter((r) => r.cluster === cluster)
+  if (own.length > 0) return own
+  throw new KubeNodeError(historyErrors.KN17005_cluster({ cluster, known: readers.map((r) => r.cluster).join(', ') }))
 }
 
 /** Unpacks an export into a folder that is deleted when the command ends. */

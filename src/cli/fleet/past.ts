@@ -35,6 +35,7 @@ export async function inThePast(
   use: (found: readonly PastObject[]) => Promise<void>,
 ): Promise<void> {
   const at = momentIn(options.at, Date.now())
+  if (words.length === 0) throw new KubeNodeError(historyErrors.KN17010_at({ at: options.at }))
   await withReaders(options, io, async (readers) => {
     const found: PastObject[] = []
     for (const reader of readers) {
@@ -48,8 +49,9 @@ export async function inThePast(
     }
     if (found.length === 0)
       throw new KubeNodeError(
-        historyErrors.KN17005({
-          what: `${words.join(' ')} at ${momentText(at)}`,
+        historyErrors.KN17005_at({
+          what: words.join(' '),
+          at: momentText(at),
           known: readers.map((r) => `${r.cluster} ${spanText(r)}`).join(', '),
         }),
       )

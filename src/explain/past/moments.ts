@@ -36,10 +36,12 @@ const GOOD_WHEN_TRUE: ReadonlySet<string> = new Set([
   'Progressing',
 ])
 /** Conditions that report progress, not a problem. */
-const NEUTRAL: ReadonlySet<string> = new Set(['Reconciling', 'Cordoned', 'Drained', 'Paused'])
+const NEUTRAL: ReadonlySet<string> = new Set(['Reconciling', 'PermitGranted', 'Cordoned', 'Drained', 'Paused'])
 const isNeutral = (type: string): boolean => NEUTRAL.has(type) || isOfLifecycle(type)
 const BAD_PHASES: ReadonlySet<string> = new Set([
   'Failed',
+  'Blocked',
+  'NotReady',
   'Lost',
   'Denied',
   'Expired',

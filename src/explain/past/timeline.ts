@@ -27,7 +27,7 @@ const SIGNS: Readonly<Record<LaneState['state'], string>> = {
 /** Shown in a column that contains several states. */
 const WORST: readonly LaneState['state'][] = ['Bad', 'Busy', 'Unknown', 'Good', 'Absent']
 const NOT_RECORDED = '·'
-const LEGEND = '─ good  ▒ working  █ bad  ? unknown  · not recorded  ▲ a change by a person or program'
+const LEGEND = ['─ good', '▒ working', '█ bad', '? unknown', '· not recorded', '▲ a change by a person or program']
 /** Longer lane names are cut. */
 const MAX_LABEL = 28
 /** Narrower bars are unreadable. */
@@ -60,13 +60,24 @@ export function timelineLines(life: Life, { columns, most }: Options): readonly 
     }),
     ...(dropped > 0 ? [lineOf(`${dropped} more conditions are not drawn`, 'Dim')] : []),
     ...(life.deeds.length > 0
-      ? [lineOf(`${'who did'.padEnd(label)}  ${marks(life, width, step)}`.trimEnd(), 'Plain')]
+      ? [lineOf(`${'changes'.padEnd(label)}  ${marks(life, width, step)}`.trimEnd(), 'Plain')]
       : []),
     lineOf(`${''.padEnd(label)}  ${axis(life, width)}`, 'Dim'),
-    lineOf(LEGEND, 'Dim'),
+    ...legend(columns).map((text) => lineOf(text, 'Dim')),
     lineOf('', 'Plain'),
     ...happenings(life, most),
   ]
+}
+
+/** In as many lines as it takes. */
+function legend(columns: number): readonly string[] {
+  const lines: string[] = []
+  for (const sign of LEGEND) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + sign.length + 2 > columns) lines.push(sign)
+    else lines[lines.length - 1] = `${last}  ${sign}`
+  }
+  return lines
 }
 
 const lineOf = (text: string, tone: TimelineLine['tone']): TimelineLine => ({ text, tone })
@@ -112,7 +123,7 @@ export function happeningsOf(life: Life): readonly Happening[] {
   const { from } = life.range
   return [
     ...momentsOf(life.rows, from).map((m) => ofMoment(m, life.object)),
-    ...life.gaps.map((g): Happening => ({
+    ...oncePerTime(life.gaps).map((g): Happening => ({
       at: Math.max(g.starts, from),
       text: `not recorded${g.ends === undefined ? '' : ` for ${formatDuration(g.ends - g.starts)}`}: ${GAP_REASONS[g.why]}`,
       tone: 'Dim',
@@ -120,6 +131,11 @@ export function happeningsOf(life: Life): readonly Happening[] {
     ...life.deeds.map((d): Happening => ({ at: d.observed, text: deedText(d), tone: 'Strong' })),
   ].toSorted((a, b) => a.at - b.at)
 }
+
+/** One interruption is a gap of each kind. */
+const oncePerTime = (gaps: Life['gaps']): Life['gaps'] => [
+  ...new Map(gaps.map((g) => [`${g.starts} ${g.ends ?? ''} ${g.why}`, g])).values(),
+]
 
 function happenings(life: Life, most: number): readonly TimelineLine[] {
   const all = happeningsOf(life)
@@ -136,7 +152,13 @@ function happenings(life: Life, most: number): readonly TimelineLine[] {
 
 function ofMoment({ observed, reported, object, text, tone }: Moment, of: string): Happening {
   const late = reported !== undefined && observed - reported > LATE_MS ? ` [since ${momentText(reported)}]` : ''
-  return { at: observed, text: `${object === of ? '' : `${object}: `}${text}${late}`, tone }
+  return { at: observed, text: `${isSame(object, of) ? '' : `${object}: `}${text}${late}`, tone }
+}
+
+/** The object of a life is named without its namespace. */
+const isSame = (object: string, of: string): boolean => {
+  const at = of.indexOf('/')
+  return object === of || (object.startsWith(of.slice(0, at + 1)) && object.endsWith(of.slice(at)))
 }
 
 export function deedText({ who, via, did, object, what, why, commit }: Life['deeds'][number]): string {

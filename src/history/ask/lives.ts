@@ -48,7 +48,9 @@ export function lifeOf(
   if (own.length === 0)
     throw new KubeNodeError(historyErrors.KN17005({ what: `${kind.toLowerCase()}/${name}`, known: 'other objects' }))
   const span = reader.span()
-  const range = { from: Math.max(asked.from, span?.begins ?? 0), to: Math.min(asked.to, span?.ends ?? asked.to) }
+  const from = Math.max(asked.from, span?.begins ?? 0)
+  // Of a time in which nothing was recorded, nothing is left.
+  const range = { from, to: Math.max(from, Math.min(asked.to, span?.ends ?? asked.to)) }
   const related = relatedTo(reader, kind, name, own)
     .filter((s) => mayRead(s.kind))
     .slice(-MAX_RELATED)
@@ -125,7 +127,16 @@ const isJobOf = (reader: HistoryReader, job: Subject, names: readonly string[]):
     return names.includes(String(fieldsOf(spec['node'])['name'])) || names.includes(String(spec['machine']))
   })
 
-const BAD: ReadonlySet<string> = new Set(['Failed', 'Lost', 'Deleting', 'RolledBack', 'Degraded', 'Unreachable'])
+const BAD: ReadonlySet<string> = new Set([
+  'Failed',
+  'Blocked',
+  'Lost',
+  'Deleting',
+  'RolledBack',
+  'Degraded',
+  'NotReady',
+  'Unreachable',
+])
 const GOOD: ReadonlySet<string> = new Set([
   'Ready',
   'Healthy',
@@ -133,6 +144,7 @@ const GOOD: ReadonlySet<string> = new Set([
   'Done',
   'UpToDate',
   'Granted',
+  'Released',
   'Active',
   'Succeeded',
   'Unchanged',

@@ -1,4 +1,5 @@
 // Parses times as users type them: a moment, a day, or a duration ago. Pure.
+import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { instantMs } from '#lib/instant.ts'
@@ -29,5 +30,7 @@ export interface Asked {
 
 export function rangeIn({ since, until }: Asked, now: number): { readonly from: number; readonly to: number } {
   const to = until === undefined ? now + 1 : momentIn(until, now)
-  return { from: since === undefined ? 0 : momentIn(since, now), to }
+  const from = since === undefined ? 0 : momentIn(since, now)
+  if (from >= to) throw new KubeNodeError(historyErrors.KN17006_order({ from: timestamp(from), to: timestamp(to) }))
+  return { from, to }
 }

@@ -1,6 +1,7 @@
 // Imports lines into a history in a folder of its own, for replays and for questions about a remote fleet.
 import { existsSync } from 'node:fs'
 import { KubeNodeError } from '#lib/errors.ts'
+import { fieldsOf } from '#lib/fields.ts'
 import { NOT_REPORTED } from '../facts/transition.ts'
 import { historyErrors } from '../history-errors.ts'
 import { historyFile, openForRecording } from '../store/file.ts'
@@ -31,7 +32,7 @@ export async function imported(texts: AsyncIterable<string>, options: ImportOpti
       n++
       if (text === '') continue
       const line = parsedLine(text)
-      if (line === undefined) throw wrong(options.file, n, 'it is no line of a history')
+      if (line === undefined) throw wrong(options.file, n, 'it is not a line of an exported history')
       if (line.line === 'head') {
         if (at !== undefined) done.push(at.end())
         at = new ClusterImport(line.cluster, line.to, options)
@@ -42,9 +43,12 @@ export async function imported(texts: AsyncIterable<string>, options: ImportOpti
     return done
   } catch (e) {
     at?.end()
+    if (isZlib(e)) throw wrong(options.file, n + 1, 'the file is not gzip, or is cut off')
     throw e
   }
 }
+
+const isZlib = (e: unknown): boolean => String(fieldsOf(e)['code']).startsWith('Z_')
 
 const wrong = (file: string, line: number, why: string): KubeNodeError =>
   new KubeNodeError(historyErrors.KN17007({ file, line, why }))

@@ -137,13 +137,26 @@ test('a file is cut off at a whole line', async () => {
 })
 
 test.each([
-  ['no JSON', 'nonsense', 'line 1: it is no line'],
+  ['no JSON', 'nonsense', 'line 1: it is not a line'],
   ['no head', '{"line":"deed","deed":{"n":1,"observed":1,"who":"a"}}', 'line 1: the first line has no format'],
-  ['another format', '{"line":"head","format":"x","cluster":"a","from":0,"to":1}', 'line 1: it is no line'],
+  ['another format', '{"line":"head","format":"x","cluster":"a","from":0,"to":1}', 'line 1: it is not a line'],
 ])('a file with %s is refused, and says where', async (_, text, message) => {
   const bad = join(folder, 'bad.jsonl')
   writeFileSync(bad, `${text}\n`)
   await expect(imported(readLines(bad), { folder: join(folder, 'x'), file: bad, now: 0 })).rejects.toThrow(message)
+})
+
+test.each([
+  ['cut off', (whole: Buffer) => whole.subarray(0, -100)],
+  ['empty', () => Buffer.alloc(0)],
+  ['not gzip', () => Buffer.from('hello')],
+])('a file that is %s is refused as such', async (_, of) => {
+  await writeLines(lines(), file())
+  writeFileSync(file(), of(readFileSync(file())))
+  await expect(imported(readLines(file()), { folder: join(folder, 'x'), file: file(), now: 0 })).rejects.toMatchObject({
+    code: 'KN17007',
+    message: expect.stringContaining('the file is not gzip, or is cut off'),
+  })
 })
 
 test('two histories of one cluster are not mixed', async () => {

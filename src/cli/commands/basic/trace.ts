@@ -1,4 +1,5 @@
 // `kubenode trace`: which commit an object comes from, or what a commit became.
+import { shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
 import { releasesBeside } from '../../fleet/called-beside.ts'
@@ -30,7 +31,10 @@ async function traceAt(words: readonly string[], options: TraceOptions & AtOptio
     import('#explain/release/find-release.ts'),
   ])
   await inThePast(words, options, io, async (found) => {
-    for (const { client, object } of found) io.out(shownInWindow(io, traceLines(object, await releasesOn(client))))
+    for (const { client, object, cluster } of found) {
+      if (found.length > 1) io.out(shownLine(`in cluster ${cluster}:`))
+      io.out(shownInWindow(io, traceLines(object, await releasesOn(client))))
+    }
   })
 }
 

@@ -90,7 +90,11 @@ export async function whyAt(words: readonly string[], options: WhyOptions & AtOp
       return
     }
     const paint = paintOf(hasColors(io))
-    const lines = stories.flatMap((story, n) => [...(n === 0 ? [] : ['']), ...storyLines(story)])
+    const lines = stories.flatMap((story, n) => [
+      ...(n === 0 ? [] : ['']),
+      ...(found.length > 1 ? [`in cluster ${found[n]?.cluster ?? ''}:`] : []),
+      ...storyLines(story),
+    ])
     for (const line of lines) for (const part of windowLines(io, [line])) io.out(`${paint(lineTone(line), part)}\n`)
   })
 }

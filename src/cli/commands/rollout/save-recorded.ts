@@ -12,7 +12,7 @@ import { imported } from '#history/lines/import.ts'
 import type { HistoryLine } from '#history/lines/line.ts'
 import { redactedLines } from '#history/lines/redacted.ts'
 import { MAX_SAMPLE_BYTES, inSample, incidentNodes } from '#history/lines/sample.ts'
-import { withReaders } from '../../fleet/histories.ts'
+import { readersOf, withReaders } from '../../fleet/histories.ts'
 import type { HistoryCommandOptions } from './show-recorded.ts'
 
 const KEY_BYTES = 32
@@ -31,6 +31,9 @@ export const sampleRecorded = (file: string, options: HistoryCommandOptions, io:
     MAX_SAMPLE_BYTES,
   )
 
+const sizeText = (bytes: number): string =>
+  bytes < MB ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / MB).toFixed(1)} MB`
+
 async function saved(
   options: HistoryCommandOptions & { readonly file: string },
   io: Io,
@@ -40,7 +43,7 @@ async function saved(
   const asked = rangeIn(options, Date.now())
   const file = resolve(io.cwd, options.file)
   const isWhole = await withReaders(options, io, (readers) => {
-    const chosen = readers.filter((r) => options.cluster === undefined || r.cluster === options.cluster)
+    const chosen = readersOf(readers, options.cluster)
     const key = randomBytes(KEY_BYTES)
     const lines = function* (): Generator<HistoryLine> {
       for (const reader of chosen) {
@@ -53,7 +56,7 @@ async function saved(
     const known = chosen.flatMap((reader) => NAMED_IN_MESSAGES.flatMap((kind) => reader.subjects(kind)))
     return writeLines(options.redact === true ? redactedLines(lines, { key, known }) : lines(), file, maxBytes)
   })
-  io.err(shownLine(`wrote ${options.file} (${(statSync(file).size / MB).toFixed(1)} MB)`))
+  io.err(shownLine(`wrote ${options.file} (${sizeText(statSync(file).size)})`))
   if (!isWhole) io.err(shownLine('it is cut off at its largest size; use --since for a shorter time'))
 }
 

@@ -9,7 +9,7 @@ import type { HistoryReader } from '#history/ask/reader.ts'
 import { rangeIn } from '#history/ask/when.ts'
 import { type DeedLine, chainProblem } from '#history/deeds/chain.ts'
 import { historyErrors } from '#history/history-errors.ts'
-import { withReaders } from '../../fleet/histories.ts'
+import { readersOf, withReaders } from '../../fleet/histories.ts'
 import type { HistoryOptions, RangeOptions } from '../../fleet/history-options.ts'
 import { kindOf } from '../../fleet/name-word.ts'
 import { named } from '../../fleet/target.ts'
@@ -51,7 +51,7 @@ export async function showLife(what: readonly string[], options: HistoryCommandO
   const { type, name } = named(what)
   const range = rangeIn(options, Date.now())
   await withReaders(options, io, async (readers) => {
-    const own = readers.filter(
+    const own = readersOf(readers, options.cluster).filter(
       (r) => (options.context === undefined || r.cluster === options.context) && r.subjects(type.kind, name).length > 0,
     )
     if (own.length === 0) throw notRecorded(readers, type.kind, what.join('/'), name)
@@ -80,14 +80,15 @@ function notRecorded(readers: readonly HistoryReader[], kind: string, what: stri
 export async function showWho(of: string | undefined, options: HistoryCommandOptions, io: Io): Promise<void> {
   const range = rangeIn(options, Date.now())
   await withReaders(options, io, async (readers) => {
-    const chosen = readers.filter((r) => options.cluster === undefined || r.cluster === options.cluster)
+    const chosen = readersOf(readers, options.cluster)
     const deeds = chosen.flatMap((r) => [...r.deeds(range)]).toSorted((a, b) => a.observed - b.observed)
     const wanted = deeds.filter((d) => of === undefined || isOf(d, of))
     // As stored, each with its digest.
     if (options.output !== undefined) await printed(io, options.output, wanted)
     else
       for (const deed of wanted) io.out(shownLine(`${momentText(deed.observed)}  ${deed.cluster}  ${deedText(deed)}`))
-    if (wanted.length === 0 && options.output === undefined) io.err('nothing recorded in that time\n')
+    if (wanted.length === 0 && options.output === undefined)
+      io.err(shownLine(`no change${of === undefined ? '' : ` by or of ${of}`} was recorded in this time`))
     for (const reader of chosen) reportChain(reader)
   })
 }

@@ -7,13 +7,15 @@ import { alignedRows } from '#lib/terminal/rows.ts'
 import { momentText } from '#explain/past/timeline.ts'
 import type { HistoryReader, Range } from '#history/ask/reader.ts'
 import { GAP_REASONS } from '#history/store/writer.ts'
-import { withReaders } from '../../fleet/histories.ts'
+import { readersOf, withReaders } from '../../fleet/histories.ts'
 import { printed } from './print-recorded.ts'
 import type { HistoryCommandOptions } from './show-recorded.ts'
 
 export async function showRecorded(options: HistoryCommandOptions, io: Io): Promise<void> {
   const now = Date.now()
-  const all = await withReaders(options, io, (readers) => readers.map((r) => recordedIn(r, now)))
+  const all = await withReaders(options, io, (readers) =>
+    readersOf(readers, options.cluster).map((r) => recordedIn(r, now)),
+  )
   if (options.output !== undefined) {
     await printed(io, options.output, all)
     return
@@ -25,8 +27,9 @@ export async function showRecorded(options: HistoryCommandOptions, io: Io): Prom
     r.until ?? '-',
     String(r.rows),
     String(r.nodes),
-    String(r.gaps.length),
-    formatDuration(r.notRecordedMs),
+    // One interruption is a gap of each kind.
+    String(new Set(r.gaps.map((g) => `${g.from} ${g.to ?? ''} ${g.why}`)).size),
+    r.notRecordedMs === 0 ? '-' : formatDuration(r.notRecordedMs),
   ])
   io.out(
     `${alignedRows(

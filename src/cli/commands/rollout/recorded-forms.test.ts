@@ -1,0 +1,100 @@
+// Tests what the forms of `kubenode history` answer to odd input, on a small recorded history.
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { EXPORT_FORMAT, type HistoryLine } from '#history/lines/line.ts'
+import { run } from '../../program.ts'
+
+const BEGIN = Date.parse('2026-11-20T12:00:00Z')
+const MINUTE = 60_000
+let folder: string
+
+const row = (subject: number, topic: string, value: unknown, minute = 0): HistoryLine => ({
+  line: 'row',
+  observed: BEGIN + minute * MINUTE,
+  subject,
+  topic,
+  value: JSON.stringify(value),
+})
+const LINES: readonly HistoryLine[] = [
+  {
+    line: 'head',
+    format: EXPORT_FORMAT,
+    cluster: 'prod',
+    from: BEGIN,
+    to: BEGIN + 10 * MINUTE,
+    isRedacted: false,
+    isSample: false,
+  },
+  { line: 'subject', id: 1, kind: 'Node', namespace: '', name: 'n-1', uid: 'u-1' },
+  row(1, 'exists', true),
+  { line: 'subject', id: 2, kind: 'Release', namespace: 'kubenode-system', name: 'fleet-1', uid: 'u-2' },
+  row(2, 'exists', true),
+  row(2, 'status/phase', 'Progressing'),
+  row(2, 'status/phase', 'Succeeded', 9),
+  ...['Node', 'Release', 'Machine'].map((kind): HistoryLine => ({
+    line: 'gap',
+    starts: BEGIN + MINUTE,
+    ends: BEGIN + 2 * MINUTE,
+    why: 'RecorderAway',
+    kind,
+  })),
+]
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kubenode-forms-'))
+  writeFileSync(join(folder, 'a.jsonl'), `${LINES.map((l) => JSON.stringify(l)).join('\n')}\n`)
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function told(line: string, columns?: number): Promise<string> {
+  let text = ''
+  const add = (more: string): void => void (text += more)
+  await run(line.split(' '), {
+    out: add,
+    err: add,
+    env: {},
+    isTerminal: false,
+    cwd: folder,
+    ...(columns !== undefined && { width: () => columns }),
+  })
+  return text
+}
+
+test.each([
+  ['node/n-1 --since 1h --until 2h', 'KN17006: the time from '],
+  ['node/n-1 --since 2126-01-01', 'KN17006: the time from 2126-01-01T00:00:00Z to '],
+  ['node/n-1 --cluster nope', 'KN17005: nothing was recorded in cluster nope; correct the name; recorded are: prod'],
+  ['who --cluster nope', 'KN17005: nothing was recorded in cluster nope'],
+  ['who ada', 'no change by or of ada was recorded in this time'],
+  [
+    'who ada bob',
+    'KN17010: cannot run kubenode history who: bob is one word too many; type kubenode history who [NAME]',
+  ],
+  ['node/n-1 extra', 'extra is one word too many; type kubenode history node/n-1'],
+  ['node/n-1 --redact', 'KN17010: cannot redact this answer: --redact is for export and sample'],
+  ['export b.gz --cluster nope', 'KN17005: nothing was recorded in cluster nope'],
+])('history %s says what is wrong', async (line, answer) => {
+  expect(await told(`history ${line} --history a.jsonl`)).toContain(answer)
+  expect(statSync(join(folder, 'b.gz'), { throwIfNoEntry: false })).toBeUndefined()
+})
+
+test('--at wants an object, and a time when it existed', async () => {
+  expect(await told('why --at 3d --history a.jsonl')).toContain('as in kubenode why node/NAME --at 3d')
+  expect(await told('why node/n-1 --at 2026-11-19 --history a.jsonl')).toContain(
+    'KN17005: nothing was recorded about node/n-1 at 2026-11-19T00:00:00Z; correct the name, or give a time when it existed',
+  )
+})
+
+test('one interruption is one gap and one line, though each kind has its own', async () => {
+  expect(await told('history recorded --history a.jsonl')).toMatch(/prod .* 1 +1m\n/)
+  const life = await told('history release/fleet-1 --history a.jsonl')
+  expect(life.match(/not recorded for 1m/g)).toHaveLength(1)
+})
+
+test('a life names its own object without a prefix, and its legend fits a narrow window', async () => {
+  const life = await told('history release/fleet-1 --history a.jsonl', 60)
+  expect(life).toContain('Z  phase Progressing → Succeeded\n')
+  expect(life).toContain('─ good  ▒ working  █ bad  ? unknown  · not recorded\n▲ a change by a person or program\n')
+})
