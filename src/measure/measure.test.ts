@@ -139,6 +139,17 @@ describe('releases', () => {
     const fixed = good('15:00')
     expect(restoreSeconds(fixed, [good('10:00'), bad('12:00'), bad('13:00'), fixed])).toBe(3 * 3_600)
     expect(restoreSeconds(fixed, [bad('09:00'), good('10:00'), fixed])).toBeUndefined()
+    // A release that is reverted ends only then, and its failed stage has no end.
+    const reverted = release('reverted', {
+      phase: 'Reverted',
+      finishedAt: '2026-01-01T15:00:00Z',
+      stages: [{ phase: 'Failed' }],
+      clusters: [
+        { phase: 'Failed', since: '2026-01-01T14:00:00Z' },
+        { phase: 'Waiting', since: '2026-01-01T11:00:00Z' },
+      ],
+    })
+    expect(restoreSeconds(fixed, [reverted, fixed])).toBe(3_600)
   })
 
   test('stages that wait say what for', () => {

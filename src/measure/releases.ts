@@ -37,10 +37,12 @@ export function restoreSeconds(succeeded: Release, others: readonly Release[]): 
   return failures.length === 0 ? undefined : (end - Math.min(...failures)) / 1_000
 }
 
-/** When its first stage failed, or else when it ended. */
+/** When its first cluster or stage failed, or else when it ended. A stage that failed stays open for a retry, so it has no end. */
 function failedAt({ status }: Release): number {
-  const stages = (status?.stages ?? []).flatMap((s) => (s.phase === 'Failed' ? [Date.parse(s.finishedAt ?? '')] : []))
-  const known = stages.filter((at) => Number.isFinite(at))
+  const known = [
+    ...(status?.stages ?? []).flatMap((s) => (s.phase === 'Failed' ? [Date.parse(s.finishedAt ?? '')] : [])),
+    ...(status?.clusters ?? []).flatMap((c) => (c.phase === 'Failed' ? [Date.parse(c.since)] : [])),
+  ].filter((at) => Number.isFinite(at))
   return known.length > 0 ? Math.min(...known) : Date.parse(status?.finishedAt ?? '')
 }
 

@@ -68,7 +68,7 @@ export function deliverySection(facts: ReportFacts): Section {
         word('of them'),
       ],
       [word('lead time'), duration(d?.leadS), word('mean, from the commit to the end of the last stage')],
-      [word('failed'), percent(d?.failedShare), word('failed somewhere, or were reverted')],
+      [word('failed'), percent(d?.failedShare), word('of those that ended: failed somewhere, or were reverted')],
       [word('time to restore'), duration(d?.restoreS), word('mean, from a failure to the next release that succeeded')],
     ],
   }

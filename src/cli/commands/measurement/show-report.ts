@@ -11,7 +11,7 @@ import { readFacts } from '#explain/report/read-facts.ts'
 import type { Report } from '#explain/report/report.ts'
 import { type ReportKind, reportOf } from '#explain/report/reports.ts'
 import { recordedName } from '#forecast/plan/recorded-name.ts'
-import { momentIn } from '#history/ask/when.ts'
+import { rangeIn } from '#history/ask/when.ts'
 import type { HistoryReader } from '#history/ask/reader.ts'
 import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import { contextsBeside } from '../../fleet/contexts-beside.ts'
@@ -40,7 +40,7 @@ interface ReportWish {
 
 export async function showReport({ kind, only }: ReportWish, options: ReportOptions, io: Io): Promise<void> {
   const to = Date.now()
-  const range = { from: momentIn(options.since, to), to }
+  const range = { from: rangeIn(options, to).from, to }
   const client = await connect(options, io)
   const cluster = options.cluster ?? (await recordedName(client))
   const report = await withHistories(options, io, async (readerOf) => {
@@ -61,7 +61,7 @@ export async function showFleetReport({ context, ...options }: FleetReportOption
   const chosen = { ...options, ...defined({ context: first }) }
   if (cluster !== undefined) return showReport({ kind: 'fleet', only: undefined }, chosen, io)
   const to = Date.now()
-  const range = { from: momentIn(options.since, to), to }
+  const range = { from: rangeIn(options, to).from, to }
   const { clusters, notes } = await withHistories(options, io, (readerOf) =>
     fleetFacts({ kubeconfig: options.kubeconfig, contexts: context, range, readerOf }, io),
   )
