@@ -23,6 +23,8 @@ export interface PastAsked {
 const MOST_LINES = 500
 const MOST_STATES = 2_000
 const MOST_MS = 400 * 86_400_000
+/** The page also asks for fractions. */
+const MILLISECONDS = /^\d{1,16}(?:\.\d+)?$/
 
 export function pastAnswer(asked: PastAsked, name: TopicName, topic: Topic): PastAnswer | ChangesAnswer {
   const { query, now } = asked
@@ -65,6 +67,7 @@ export function lifeAnswer({ recorded, readable, query, now }: PastAsked): LifeA
   const of = { cluster: given('cluster'), kind: given('kind'), name: given('name') }
   const to = Math.min(now, query.has('to') ? momentIn(query, 'to') : now)
   const from = Math.max(query.has('from') ? momentIn(query, 'from') : 0, to - MOST_MS)
+  if (from > to) throw new Refused(400, 'BadTime', 'from is after to, or in the future')
   const life = recorded?.life(readable, of, { from, to })
   if (life === undefined)
     throw new Refused(
@@ -89,12 +92,13 @@ export function lifeAnswer({ recorded, readable, query, now }: PastAsked): LifeA
     marks: deeds.map(({ observed }) => observed),
     lines: lines.slice(-MOST_LINES).map(({ at, text, tone }: Happening) => ({ at, text, tone })),
     cut: Math.max(0, lines.length - MOST_LINES),
-    command: `kubenode history ${of.kind.toLowerCase()}/${of.name}`,
+    command: `kubenode history ${of.kind.toLowerCase()}/${of.name} --cluster ${of.cluster}`,
   }
 }
 
 function momentIn(query: URLSearchParams, key: string): number {
-  const at = Number(query.get(key) ?? Number.NaN)
-  if (!Number.isFinite(at)) throw new Refused(400, 'BadTime', `${key} is not a time in milliseconds`)
+  const text = query.get(key) ?? ''
+  const at = Number(text)
+  if (!MILLISECONDS.test(text)) throw new Refused(400, 'BadTime', `${key} is not a time in milliseconds`)
   return at
 }

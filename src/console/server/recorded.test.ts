@@ -176,5 +176,8 @@ test('an unknown object, a strange time and a file that is none are refused or l
   expect(of({ cluster: CLUSTER, kind: 'Secret', name: 'n-1' })).toThrow(/nothing is recorded/)
   expect(of({ cluster: '../../etc', kind: 'Machine', name: 'n-1' })).toThrow(/nothing is recorded/)
   expect(of({ cluster: CLUSTER, kind: 'Machine', name: 'n-1', from: 'x' })).toThrow(/not a time/)
+  for (const from of [' ', '0x10', '-5', '1e99', 'Infinity', ''])
+    expect(of({ cluster: CLUSTER, kind: 'Machine', name: 'n-1', from })).toThrow(/not a time/)
+  expect(of({ cluster: CLUSTER, kind: 'Machine', name: 'n-1', from: '2', to: '1' })).toThrow(/from is after to/)
   expect(new Recorded('/nonexistent').begins(named(MACHINES), ALL)).toBeUndefined()
 })

@@ -2,6 +2,7 @@
 import { isOfLifecycle } from '#api/node-conditions.ts'
 import { isObject } from '#lib/json.ts'
 import { EXISTS } from '#history/facts/facts.ts'
+import { isWork } from '#history/ask/lives.ts'
 import type { Transition } from '#history/ask/reader.ts'
 
 export interface Moment {
@@ -122,13 +123,13 @@ function ofCondition(type: string, value: string | undefined, before: string | u
   if (now['status'] === old['status'] && now['reason'] === old['reason']) return undefined
   const status = text(now['status'])
   const isGood = GOOD_WHEN_TRUE.has(type) ? status === 'True' : status === 'False'
-  const isTrouble = !isNeutral(type) && !isGood
+  const isPlain = isNeutral(type) || (!isGood && isWork(now['reason']))
   // A healthy first value is not worth a line.
   if (before === undefined && isGood && !GOOD_WHEN_TRUE.has(type)) return undefined
   const why = [text(now['reason']), text(now['message'])].filter((t) => t !== '').join(': ')
   return {
     text: `${type} ${status}${why === '' ? '' : ` (${why})`}`,
-    tone: isNeutral(type) ? 'Plain' : isTrouble ? 'Bad' : 'Good',
+    tone: isPlain ? 'Plain' : isGood ? 'Good' : 'Bad',
   }
 }
 

@@ -191,12 +191,32 @@ function lanesOf(rows: readonly Transition[], kind: string): readonly Lane[] {
   return [...lanes].map(([name, states]) => ({ name, states }))
 }
 
+/** Reasons of our conditions for False or Unknown while an object is being worked on. */
+const WORK_REASONS: ReadonlySet<unknown> = new Set([
+  'Progressing',
+  'WaitingForOther',
+  'NotYetObserved',
+  'PermitRequested',
+  'AsDeclared',
+])
+/** Not a problem: it is not good yet, or needs to be no longer. */
+export const isWork = (reason: unknown): boolean => WORK_REASONS.has(reason)
+
 function conditionState(from: number, value: string | undefined, isGoodWhenTrue: boolean): LaneState {
   const { status = 'Unknown', reason = '' } = value === undefined ? {} : fieldsOf(JSON.parse(value))
   const isGood = (status === 'True') === isGoodWhenTrue
   return {
     from,
-    state: value === undefined ? 'Absent' : status === 'Unknown' ? 'Unknown' : isGood ? 'Good' : 'Bad',
+    state:
+      value === undefined
+        ? 'Absent'
+        : status === 'Unknown'
+          ? 'Unknown'
+          : isGood
+            ? 'Good'
+            : isWork(reason)
+              ? 'Busy'
+              : 'Bad',
     text: `${String(status)} ${String(reason)}`.trim(),
   }
 }

@@ -117,7 +117,7 @@ export interface LocalConsole {
 
 const linkLine = (link: string): string => `console (opens once, within 10 minutes): ${link}`
 const HOW_TO_GET_A_LINK =
-  'the link to the console is shown only on a terminal; for a link: kubenode console (in this folder)'
+  'the link to the console is shown only on a terminal; for a link, run kubenode console in the folder of this fleet'
 
 const API_SERVERS = 'apiservers'
 /** They hold all objects of their clusters. 10,000 nodes at 15 KB are about 600 MB; a fleet on one machine needs a fiftieth of that. */

@@ -33,6 +33,7 @@ const LINES: readonly HistoryLine[] = [
   row(2, 'exists', true),
   row(2, 'status/phase', 'Progressing'),
   row(2, 'status/phase', 'Succeeded', 9),
+  row(2, 'status/conditions/Ready', { type: 'Ready', status: 'False', reason: 'Progressing' }),
   ...['Node', 'Release', 'Machine'].map((kind): HistoryLine => ({
     line: 'gap',
     starts: BEGIN + MINUTE,
@@ -91,6 +92,10 @@ test('one interruption is one gap and one line, though each kind has its own', a
   expect(await told('history recorded --history a.jsonl')).toMatch(/prod .* 1 +1m\n/)
   const life = await told('history release/fleet-1 --history a.jsonl')
   expect(life.match(/not recorded for 1m/g)).toHaveLength(1)
+})
+
+test('work in progress is not drawn as a problem', async () => {
+  expect(await told('history release/fleet-1 --history a.jsonl')).toMatch(/^Ready +·+ +▒+$/m)
 })
 
 test('a life names its own object without a prefix, and its legend fits a narrow window', async () => {

@@ -30,10 +30,13 @@ const MAX_LINES = 200
 const COLUMNS_IN_A_PIPE = 100
 
 /** Whether the answer comes from the recorded history, not from the Releases of the hub. */
-export function isRecorded(what: readonly string[], { since, until, history }: HistoryCommandOptions): boolean {
+export function isRecorded(
+  what: readonly string[],
+  { since, until, history, cluster }: HistoryCommandOptions,
+): boolean {
   const [first] = what
   if (first === undefined) return false
-  if (since !== undefined || until !== undefined || history !== undefined) return true
+  if ([since, until, history, cluster].some((o) => o !== undefined)) return true
   const word = what.length === 1 && !first.includes('/') ? undefined : first.split('/')[0]
   const kind = word === undefined ? undefined : kindOf(word)
   return kind !== undefined && !WITH_COMMITS.has(kind)
