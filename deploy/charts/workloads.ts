@@ -295,7 +295,13 @@ const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]
       }))
       .concat(
         settings.history?.console === true
-          ? [{ path: HISTORY_FOLDER, readOnly: true, volume: claimed(place, 'history', settings.history.claim) }]
+          ? [
+              {
+                path: HISTORY_FOLDER,
+                readOnly: true,
+                volume: claimed(place, 'console-history', settings.history.claim),
+              },
+            ]
           : [],
       )
   },

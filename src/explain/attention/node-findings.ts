@@ -300,7 +300,9 @@ export function repairFindings(cluster: ObservedCluster, asked: ReadonlySet<stri
   const nodes = new Set<string>()
   const conditions = new Set<string>()
   for (const { spec, status } of cluster.list('rules')) {
-    const types = (status?.matching ?? []).length === 0 ? [] : conditionsIn(spec.when)
+    // A rule that was stored past its schema may have none.
+    const when = (spec as Partial<typeof spec> | undefined)?.when
+    const types = (status?.matching ?? []).length === 0 || when === undefined ? [] : conditionsIn(when)
     for (const { node } of status?.matching ?? []) {
       nodes.add(node)
       for (const type of types) conditions.add(`${node}\n${type}`)
