@@ -2,7 +2,7 @@
 import { type Subject } from '../store/names.ts'
 import type { DeedLine } from '../deeds/chain.ts'
 import { GAP_REASONS, type GapReason } from '../store/writer.ts'
-import { isText } from '#lib/fields.ts'
+import { fieldsOf, isText } from '#lib/fields.ts'
 import { isObject } from '#lib/json.ts'
 
 export const EXPORT_FORMAT = 'kubenode-history/1'
@@ -67,18 +67,38 @@ export function parsedLine(text: string): HistoryLine | undefined {
 
 type Check = (v: Readonly<Record<string, unknown>>) => boolean
 const isNumber = (v: unknown): boolean => typeof v === 'number' && Number.isFinite(v)
+/** In the year 2223. A row is found by a multiple of its time, which must be an exact number. */
+const MAX_MOMENT = 8e12
+const isMoment = (v: unknown): boolean => typeof v === 'number' && v >= 0 && v <= MAX_MOMENT
+/** An import writes to a file of this name. */
+const FILE_NAME = /^[^./\\\p{Cc}][^/\\\p{Cc}]{0,199}$/u
+const isFileName = (v: unknown): boolean => isText(v) && FILE_NAME.test(v)
+
+function isJson(v: unknown): boolean {
+  if (!isText(v)) return false
+  try {
+    JSON.parse(v)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const maybe = (v: unknown, is: (v: unknown) => boolean): boolean => v === undefined || is(v)
 
 const CHECKS: Readonly<Record<string, Check>> = {
-  head: (v) => v['format'] === EXPORT_FORMAT && isText(v['cluster']) && isNumber(v['from']) && isNumber(v['to']),
+  head: (v) => v['format'] === EXPORT_FORMAT && isFileName(v['cluster']) && isMoment(v['from']) && isMoment(v['to']),
   subject: (v) => isNumber(v['id']) && ['kind', 'namespace', 'name', 'uid'].every((key) => isText(v[key])),
   row: (v) =>
-    isNumber(v['observed']) &&
+    isMoment(v['observed']) &&
     isNumber(v['subject']) &&
     isText(v['topic']) &&
     maybe(v['reported'], isNumber) &&
-    maybe(v['value'], isText),
-  gap: (v) => isNumber(v['starts']) && maybe(v['ends'], isNumber) && Object.hasOwn(GAP_REASONS, String(v['why'])),
+    maybe(v['value'], isJson),
+  gap: (v) => isMoment(v['starts']) && maybe(v['ends'], isMoment) && Object.hasOwn(GAP_REASONS, String(v['why'])),
   deed: (v) =>
-    isObject(v['deed']) && isNumber(v['deed']['n']) && isNumber(v['deed']['observed']) && isText(v['deed']['who']),
+    isObject(v['deed']) &&
+    isNumber(v['deed']['n']) &&
+    isMoment(v['deed']['observed']) &&
+    ['who', 'did', 'object'].every((key) => isText(fieldsOf(v['deed'])[key])),
 }

@@ -1,5 +1,5 @@
 // Tests that an export is complete and imports unchanged, that a redacted one has no names, and that a sample contains every incident.
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -10,7 +10,7 @@ import { HistoryReader } from '../ask/reader.ts'
 import { exported } from './export.ts'
 import { readLines, writeLines } from './file.ts'
 import { imported } from './import.ts'
-import { EXPORT_FORMAT, type HistoryLine } from './line.ts'
+import { EXPORT_FORMAT, type HistoryLine, parsedLine } from './line.ts'
 import { redactedLines } from './redacted.ts'
 import { incidentNodes, inSample } from './sample.ts'
 
@@ -136,9 +136,38 @@ test('a file is cut off at a whole line', async () => {
   for (const line of readFileSync(plain, 'utf8').trimEnd().split('\n')) expect(() => JSON.parse(line)).not.toThrow()
 })
 
+test.each(['../evil', '/tmp/evil', 'a/b', '..', '', 'a\0b', '\u001b[31m', 'a'.repeat(300)])(
+  'an import writes nothing for a cluster called %j',
+  async (cluster) => {
+    const bad = join(folder, 'bad.jsonl')
+    const head = { line: 'head', format: EXPORT_FORMAT, cluster, from: 0, to: 1, isRedacted: false, isSample: false }
+    writeFileSync(bad, `${JSON.stringify(head)}\n`)
+    const to = join(folder, 'in')
+    await expect(imported(readLines(bad), { folder: to, file: bad, now: 0 })).rejects.toThrow(
+      'line 1: it is not a line',
+    )
+    expect(readdirSync(folder)).toEqual(['bad.jsonl'])
+  },
+)
+
+const ROW = { line: 'row', observed: 1, subject: 1, topic: 'exists', value: 'true' }
+test.each([
+  { ...ROW, observed: 1e300 },
+  { ...ROW, observed: -1 },
+  { ...ROW, value: '{bad' },
+  { line: 'deed', deed: { n: 1, observed: 1, who: 'a' } },
+])('no reader gets to see the line %j', (line) => {
+  expect(parsedLine(JSON.stringify(line))).toBeUndefined()
+  expect(parsedLine(JSON.stringify(ROW))).toEqual(ROW)
+})
+
 test.each([
   ['no JSON', 'nonsense', 'line 1: it is not a line'],
-  ['no head', '{"line":"deed","deed":{"n":1,"observed":1,"who":"a"}}', 'line 1: the first line has no format'],
+  [
+    'no head',
+    '{"line":"deed","deed":{"n":1,"observed":1,"who":"a","did":"b","object":"c"}}',
+    'line 1: the first line has no format',
+  ],
   ['another format', '{"line":"head","format":"x","cluster":"a","from":0,"to":1}', 'line 1: it is not a line'],
 ])('a file with %s is refused, and says where', async (_, text, message) => {
   const bad = join(folder, 'bad.jsonl')
