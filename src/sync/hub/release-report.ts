@@ -66,7 +66,10 @@ export function conditionsOf({ status }: ReleasePlan, { newer, ...holds }: Aroun
       ? 'all stages succeeded'
       : newer !== undefined && waitingFor === undefined
         ? `superseded by ${newer}`
-        : `waiting for ${waits}`
+        : // It waits for a person, not for the failure.
+          waitingFor?.predicate === 'StageFailed'
+          ? waits
+          : `waiting for ${waits}`
   const reason =
     newer === undefined
       ? (waitingFor?.predicate ?? (phase === 'Succeeded' ? 'ReleaseComplete' : 'Progressing'))

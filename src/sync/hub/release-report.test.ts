@@ -1,0 +1,20 @@
+// Tests what the conditions of a release say.
+import { expect, test } from 'vitest'
+import { conditionsOf } from './release-report.ts'
+
+const since = '2026-01-01T00:00:00Z'
+const messageOf = (type: string, phase: 'Paused' | 'Progressing', predicate: string, seen: string) =>
+  conditionsOf(
+    { status: { phase, waitingFor: { predicate, seen, since } } } as unknown as Parameters<typeof conditionsOf>[0],
+    { newer: undefined },
+  ).find((c) => c.type === type)?.message
+
+test('a failed stage is named as it is, and is nothing to wait for', () => {
+  const seen = '1 of 1 clusters failed: test: set/base is Blocked'
+  expect(messageOf('Ready', 'Paused', 'StageFailed', seen)).toBe(seen)
+  expect(messageOf('Stalled', 'Paused', 'StageFailed', seen)).toBe(seen)
+})
+
+test('what it waits for is named as such', () => {
+  expect(messageOf('Ready', 'Progressing', 'StageWaiting', 'an earlier stage')).toBe('waiting for an earlier stage')
+})
