@@ -30,7 +30,7 @@ const NUMBER = /^\d+$/
 /** Of a longer name, with the separators between them. */
 const MAX_PARTS = 15
 /** `Ada <ada@example.org>`. */
-const WITH_ADDRESS = /^(.+?)\s*<(.+)>$/
+const WITH_ADDRESS = /^([^<]+) <([^<>]+)>$/
 const LENGTH = 8
 
 export interface Redaction {

@@ -50,7 +50,7 @@ const MIGRATIONS: Readonly<Record<number, (db: DatabaseSync) => void>> = {
     for (const { n, line } of db.prepare('SELECT n, line FROM deed').iterate())
       for (const name of namesInDeed(JSON.parse(String(line)) as Deed)) ofDeed.run(name, Number(n))
   },
-  // Before 0.1.0 the two times had other names. The chain is computed anew: its digests are of the lines as they are.
+  // Before 0.1.0 the two times had other names. The chain is computed again: its digests are of the lines as they are.
   2: (db) => {
     if (db.prepare("SELECT 1 FROM pragma_table_info('deed') WHERE name = 'heard'").get() !== undefined)
       db.exec('ALTER TABLE deed RENAME COLUMN heard TO observed')
