@@ -32,7 +32,15 @@ beforeAll(async () => {
   await installAll(admin)
   await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: THERE } })
   // Only their owners may create these, and no client can create a kind that is not served; no command here names one.
-  const owned = [operationalHold.kind, 'Approval', 'DefenderLedger', 'Inventory', 'LogRequest', 'MaintenanceEvent']
+  const owned = [
+    operationalHold.kind,
+    'Approval',
+    'DefenderLedger',
+    'FleetBrake',
+    'Inventory',
+    'LogRequest',
+    'MaintenanceEvent',
+  ]
   const isRefused = (kind: (typeof KINDS)[number]) =>
     owned.includes(kind.kind) || unservedFields(kind).some(({ path }) => path.length === 1)
   for (const kind of KINDS.filter((k) => !isRefused(k))) {
@@ -122,8 +130,9 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'machine revoke': [[ABSENT]],
 }
 
-/** What `run` takes behind `--` are options of further clusters; a branch that has no preview yet is what is waited for. */
-const NO_OBJECT: ReadonlySet<string> = new Set(['run', 'preview wait'])
+/** What `run` takes behind `--` are options of further clusters; a branch that has no preview yet is what is waited for; stops of the brake, pools and components are
+ * no objects. */
+const NO_OBJECT: ReadonlySet<string> = new Set(['run', 'preview wait', 'brake lift', 'report pool', 'report component'])
 
 const commandsWithTarget = (command: Command, path: readonly string[] = []): readonly string[] => [
   ...(command.registeredArguments.length > 0 &&
@@ -147,6 +156,14 @@ describe('an object that is not there', () => {
     expect([code, said]).toEqual([2, expect.stringMatching(new RegExp(`not find|not found`))])
     expect(said).toMatch(new RegExp(`did you mean (\\w+/)?${THERE}\\?`))
     expect((await admin.list(operationalHold)).items).toEqual([])
+  })
+
+  test.each([
+    ['pool', 'wokers', 'workers'],
+    ['component', 'kubelt', 'kubelet'],
+  ])('of a %s that is not there there is no report', async (kind, name, near) => {
+    const { code, said } = await kubenode('report', kind, name, '--cluster', 'prod-1')
+    expect([code, said]).toEqual([2, expect.stringContaining(`did you mean ${near}?`)])
   })
 
   test.each([

@@ -6,7 +6,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { ResourceSum } from '#measure/capacity.ts'
-import type { KeptDays } from '#measure/kept-days.ts'
+import { type KeptDays, NO_POOL } from '#measure/kept-days.ts'
 import type { Node } from '#nodes/objects.ts'
 
 export interface Fault {
@@ -41,3 +41,14 @@ export interface ReportFacts {
   /** Of a sum: its clusters. Sets select machines of their own cluster only. */
   readonly parts?: readonly ReportFacts[]
 }
+
+/** Pools with a machine now, or with a service level in this time. */
+export const poolsIn = ({ machines, levels }: ReportFacts): ReadonlySet<string> =>
+  new Set([...machines.map((m) => m.spec.pool ?? NO_POOL), ...(levels?.days ?? []).flatMap((d) => [...d.pools.keys()])])
+
+/** Components that a set declares or a machine has. */
+export const componentsIn = ({ machines, sets }: ReportFacts): ReadonlySet<string> =>
+  new Set([
+    ...sets.flatMap(({ spec }) => spec.components.map((c) => c.name)),
+    ...machines.flatMap(({ status }) => (status?.components ?? []).map((c) => c.name)),
+  ])

@@ -1,13 +1,17 @@
 // Reads and prints a report. A history is used where there is one; without it the report says what it does not know.
 import { assertNever, isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { defined } from '#lib/defined.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { csvText, jsonText, markdownText, tableText } from '#explain/report/form-text.ts'
 import { htmlText } from '#explain/report/form-html.ts'
 import { fleetReport } from '#explain/report/fleet-report.ts'
 import { pastFacts } from '#explain/report/history-facts.ts'
+import { componentsIn, poolsIn, type ReportFacts } from '#explain/report/facts.ts'
 import { readFacts } from '#explain/report/read-facts.ts'
+import { inspectErrors } from '#explain/objects/objects-errors.ts'
+import { placeOf } from '#explain/objects/place.ts'
 import type { Report } from '#explain/report/report.ts'
 import { type ReportKind, reportOf } from '#explain/report/reports.ts'
 import { recordedName } from '#forecast/plan/recorded-name.ts'
@@ -47,9 +51,22 @@ export async function showReport({ kind, only }: ReportWish, options: ReportOpti
     const reader = readerOf(cluster)
     const past = reader && pastFacts(reader, range)
     const beside = () => contextsBeside(options, io)
-    return reportOf(kind, await readFacts({ client, cluster, ...range, past, beside }), only)
+    const facts = await readFacts({ client, cluster, ...range, past, beside })
+    requireKnown(kind, only, facts, placeOf(client))
+    return reportOf(kind, facts, only)
   })
   io.out(formOf(report, options.output, io))
+}
+
+/** An empty report on a misspelled name would look like good news. */
+function requireKnown(kind: ReportKind, only: string | undefined, facts: ReportFacts, place: string): void {
+  const known = kind === 'pool' ? poolsIn(facts) : kind === 'component' ? componentsIn(facts) : undefined
+  if (only === undefined || known === undefined || known.has(only)) return
+  const near = didYouMean(only, known)
+  const hint = near === undefined ? '' : `; did you mean ${near}?`
+  throw new KubeNodeError(
+    inspectErrors.KN1313({ what: `${kind} ${only}`, place, hint, plural: kind === 'pool' ? 'machines' : 'sets' }),
+  )
 }
 
 /** Of all clusters of the kubeconfig, or of those that are named. A single one is reported as itself. */
