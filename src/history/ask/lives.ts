@@ -71,7 +71,7 @@ export function lifeOf(
 }
 
 /** A repair is written down at its node, and tells what its job did. */
-const kindOfDeed = ({ did, object }: DeedLine): string =>
+export const kindOfDeed = ({ did, object }: DeedLine): string =>
   did === 'repaired'
     ? 'RemedyOperationJob'
     : (SHAPES.find(({ type }) => type.kind.toLowerCase() === object.slice(0, object.indexOf('/')))?.type.kind ?? '')
@@ -224,7 +224,7 @@ function conditionState(from: number, value: string | undefined, isGoodWhenTrue:
 /** Planned work on the node, not a problem. */
 const working = (state: LaneState): LaneState => (state.state === 'Bad' ? { ...state, state: 'Busy' } : state)
 
-function phaseState(from: number, value: string): LaneState {
+export function phaseState(from: number, value: string): LaneState {
   const phase = String(JSON.parse(value))
   return { from, state: BAD.has(phase) ? 'Bad' : GOOD.has(phase) ? 'Good' : 'Busy', text: phase }
 }

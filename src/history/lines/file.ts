@@ -1,9 +1,10 @@
 // Writes and reads exported histories: gzip if the file name ends in .gz, or, when reading, if the first bytes show it.
 import { createReadStream, createWriteStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import { KubeNodeError } from '#lib/errors.ts'
+import { historyErrors } from '../history-errors.ts'
 import type { HistoryLine } from './line.ts'
 
 const OWN = 0o600
@@ -44,19 +45,23 @@ export async function writeLines(lines: Iterable<HistoryLine>, file: string, max
   return isWhole
 }
 
-export function readLines(file: string): AsyncIterable<string> {
+/** An object with its whole spec is some hundred kilobytes. A longer line is no export, and would have to fit into memory. */
+const MAX_LINE_CHARS = 16 * 1024 * 1024
+
+/** Throws for a line that is too long, a damaged archive, or a file that cannot be read. */
+export async function* readLines(file: string): AsyncGenerator<string> {
   const bytes = createReadStream(file)
-  const input = PACKED.test(file) ? bytes.pipe(createGunzip()) : bytes
+  const input: Readable = PACKED.test(file) ? bytes.pipe(createGunzip()) : bytes
   if (input !== bytes) bytes.on('error', (e) => input.destroy(e))
-  const lines = createInterface({ input, crlfDelay: Infinity })
-  // readline ends without an error when its input fails.
-  return (async function* () {
-    let failed: Error | undefined
-    input.on('error', (e) => {
-      failed = e
-      lines.close()
-    })
-    for await (const line of lines) yield line
-    if (failed !== undefined) throw failed
-  })()
+  let rest = ''
+  let count = 0
+  for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    count += lines.length
+    for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line
+    if (rest.length > MAX_LINE_CHARS)
+      throw new KubeNodeError(historyErrors.KN17007({ file, line: count + 1, why: 'it is longer than 16 MiB' }))
+  }
+  if (rest !== '') yield rest
 }

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
@@ -195,4 +195,16 @@ test('two histories of one cluster are not mixed', async () => {
   await expect(imported(readLines(file()), { folder: to, file: file(), now: 0 })).rejects.toMatchObject({
     code: 'KN17008',
   })
+})
+
+test('a line that would fill the memory is refused before it does', async () => {
+  const bomb = join(folder, 'bomb.jsonl.gz')
+  writeFileSync(bomb, gzipSync(`{"line":"head","x":"${'a'.repeat(20 * 1024 * 1024)}`))
+  await expect(Array.fromAsync(readLines(bomb))).rejects.toThrow(/KN17007.*line 1.*longer than 16 MiB/)
+})
+
+test('lines may end with a carriage return, and the last one with nothing', async () => {
+  const plain = join(folder, 'plain.jsonl')
+  writeFileSync(plain, 'a\r\nbb\nccc')
+  expect(await Array.fromAsync(readLines(plain))).toEqual(['a', 'bb', 'ccc'])
 })

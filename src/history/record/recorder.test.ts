@@ -7,6 +7,7 @@ import { machine } from '#api/kinds/machine.ts'
 import { loggerTo } from '#lib/log.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
+import { clusterLifeOf } from '../ask/cluster-life.ts'
 import { historyFile } from '../store/file.ts'
 
 let worlds: HistoryWorld[] = []
@@ -293,6 +294,32 @@ test('the state at any moment is what was observed until then', async () => {
     const facts = w.read((r) => r.subjects('Node', 'n-1').flatMap((s) => r.stateOf(s, at)))
     expect(facts.find((f) => f.topic === 'status/conditions/Ready')?.value).toContain(`"status":"${status}"`)
   }
+})
+
+test('the life of a cluster counts nodes that are not ready, from the state before the time on', async () => {
+  const w = world()
+  for (const n of [1, 2, 3]) w.plantNode(`n-${n}`)
+  const part = await w.recorder()
+  w.setReady('n-1', 'False')
+  await w.clock.advance(10_000)
+  const from = w.clock.now()
+  w.setReady('n-2', 'Unknown')
+  await w.clock.advance(10_000)
+  w.setReady('n-1', 'True')
+  w.setReady('n-2', 'True')
+  await w.clock.advance(10_000)
+  w.kube.uproot(nodeType, { name: 'n-3' })
+  await w.clock.advance(1_000)
+  await part.stop()
+  const life = w.read((r) => clusterLifeOf(r, { from, to: w.clock.now() }))
+  expect(life.lanes.find((l) => l.name === 'nodes')?.states.map((s) => [s.state, s.text])).toEqual([
+    ['Bad', '1 of 3 not ready'],
+    ['Bad', '2 of 3 not ready'],
+    ['Good', '3 ready'],
+    ['Good', '2 ready'],
+  ])
+  const none = w.read((r) => clusterLifeOf(r, { from, to: w.clock.now() }, (kind) => kind !== 'Node'))
+  expect([none.lanes, none.rows]).toEqual([[], []])
 })
 
 test('the state of many objects at a moment is that of each one', async () => {

@@ -4,6 +4,7 @@ import { printableLine, shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { hasColors, paintOf, type Tone } from '#lib/terminal/paint.ts'
 import { deedText, momentText, timelineLines, type TimelineLine } from '#explain/past/timeline.ts'
+import { clusterLifeOf } from '#history/ask/cluster-life.ts'
 import { lifeOf } from '#history/ask/lives.ts'
 import type { HistoryReader } from '#history/ask/reader.ts'
 import { rangeIn } from '#history/ask/when.ts'
@@ -57,8 +58,13 @@ export async function showLife(what: readonly string[], options: HistoryCommandO
     const own = readersOf(readers, options.cluster).filter(
       (r) => (options.context === undefined || r.cluster === options.context) && r.subjects(type.kind, name).length > 0,
     )
-    if (own.length === 0) throw notRecorded(readers, type.kind, what.join('/'), name)
-    const lives = own.map((reader) => lifeOf(reader, type.kind, name, range))
+    // The week of a cluster is in its own history; its Cluster is in that of the hub.
+    const whole = type.kind === 'Cluster' ? readersOf(readers, options.cluster).filter((r) => r.cluster === name) : []
+    if (own.length + whole.length === 0) throw notRecorded(readers, type.kind, what.join('/'), name)
+    const lives = [
+      ...own.map((reader) => lifeOf(reader, type.kind, name, range)),
+      ...whole.map((reader) => clusterLifeOf(reader, range)),
+    ]
     if (options.output !== undefined) {
       await printed(io, options.output, lives)
       return

@@ -6,6 +6,7 @@ import { Page } from '../frame.ts'
 import type { ClustersTopic } from '../../protocol.ts'
 import type { ClusterRow } from '../../topics.ts'
 import { At, Bar, Until } from '../parts/clock.ts'
+import { LifeLink } from '../parts/life-link.ts'
 import { Mark, spaced } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
@@ -42,7 +43,7 @@ const summary = (rows: readonly ClusterRow[]): string => {
 }
 
 function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
-  const { route } = useApp()
+  const { route, session } = useApp()
   const waiting = rows.filter(({ wait }) => wait !== undefined)
   const hosted = rows.filter(
     ({ history, rotations, snapshots }) => history.length + rotations.length > 0 || snapshots !== undefined,
@@ -65,6 +66,15 @@ function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
       href: ({ name }) => to(route, 'machines', { cluster: name }),
       columns: [
         { id: 'name', title: 'Cluster', of: (c) => `${c.name}${c.isHub ? ' (hub)' : ''}`, by: (c) => c.name },
+        ...(session.isRecorded
+          ? [
+              {
+                id: 'life',
+                title: 'Past',
+                of: (c: ClusterRow) => h(LifeLink, { cluster: hubOf(session), kind: 'Cluster', name: c.name }),
+              },
+            ]
+          : []),
         {
           id: 'state',
           title: 'State',
