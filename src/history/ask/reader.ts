@@ -40,6 +40,8 @@ export interface Span {
   readonly ends: number
 }
 
+/** One query for both, without the subqueries, would read all rows. */
+const FIRST_AND_LAST = 'SELECT (SELECT min(id) FROM row) AS first, (SELECT max(id) FROM row) AS last'
 const ALL: Range = { from: 0, to: Number.MAX_SAFE_INTEGER / ROWS_PER_MS }
 /** Texts that a reader caches for scans. */
 const MAX_TEXTS = 100_000
@@ -64,7 +66,7 @@ export class HistoryReader {
 
   /** Its first and last time; undefined while it is empty. */
   span(): Span | undefined {
-    const found = this.#db.prepare('SELECT min(id) AS first, max(id) AS last FROM row').get()
+    const found = this.#db.prepare(FIRST_AND_LAST).get()
     if (found === undefined || found['first'] === null) return undefined
     const begins = this.#number('begins')
     const alive = this.#number('alive')
@@ -145,9 +147,9 @@ export class HistoryReader {
 
   /** In one pass over the rows: object by object each page of the file would be read hundreds of times. */
   *#allStatesAt(kind: string, at: number): ReturnType<HistoryReader['statesAt']> {
-    // Beside max(), the other columns are those of the row that has it.
+    // Beside max(), the other columns are those of the row that has it. The plus keeps SQLite from reading each object by its index.
     const last = this.#db.prepare(`SELECT subject, topic, value, age, max(id) AS id FROM row
-      WHERE id < ? AND subject IN (SELECT id FROM subject WHERE kind = ?) GROUP BY subject, topic ORDER BY subject`)
+      WHERE id < ? AND +subject IN (SELECT id FROM subject WHERE kind = ?) GROUP BY subject, topic ORDER BY subject`)
     let current: { readonly subject: Subject; readonly facts: Fact[] } | undefined
     for (const row of last.iterate((at + 1) * ROWS_PER_MS, kind)) {
       const id = Number(row['subject'])

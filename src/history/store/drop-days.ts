@@ -38,7 +38,7 @@ const DEED_BYTES = 512
  * first line on.
  */
 export function dropOldestDeeds(db: DatabaseSync, { maxBytes }: Pick<KeptBounds, 'maxBytes'>): number {
-  const span = db.prepare('SELECT min(n) AS first, max(n) AS last FROM deed').get()
+  const span = db.prepare('SELECT (SELECT min(n) FROM deed) AS first, (SELECT max(n) FROM deed) AS last').get()
   if (span === undefined || span['first'] === null) return 0
   const [first, last] = [Number(span['first']), Number(span['last'])]
   const most = Math.max(1, Math.floor((maxBytes * DEEDS_SHARE) / DEED_BYTES))
