@@ -3,7 +3,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
-import type { ReportFacts } from './facts.ts'
+import { componentsIn, type ReportFacts } from './facts.ts'
 import { type Cell, count, countsOf, limited, percent, percentText, type Section, share, word } from './report.ts'
 
 /** Names in a cell; the others are counted. */
@@ -114,16 +114,8 @@ function consistencySection({ machines }: ReportFacts, components: readonly stri
   }
 }
 
-const componentsIn = ({ machines, sets }: ReportFacts): readonly string[] =>
-  [
-    ...new Set([
-      ...machines.flatMap((m) => (m.status?.components ?? []).map((c) => c.name)),
-      ...sets.flatMap((s) => s.spec.components.map((c) => c.name)),
-    ]),
-  ].toSorted()
-
 export function componentSections(facts: ReportFacts, only: string | undefined): readonly Section[] {
-  const components = only === undefined ? componentsIn(facts) : [only]
+  const components = only === undefined ? [...componentsIn(facts)].toSorted() : [only]
   return [coverageSection(facts, components), outsideSection(facts), consistencySection(facts, components)]
 }
 

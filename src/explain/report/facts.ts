@@ -6,7 +6,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { ResourceSum } from '#measure/capacity.ts'
-import { type KeptDays, NO_POOL } from '#measure/kept-days.ts'
+import { dayOf, type KeptDays, NO_POOL, sumOfDays } from '#measure/kept-days.ts'
 import type { Node } from '#nodes/objects.ts'
 
 export interface Fault {
@@ -43,8 +43,11 @@ export interface ReportFacts {
 }
 
 /** Pools with a machine now, or with a service level in this time. */
-export const poolsIn = ({ machines, levels }: ReportFacts): ReadonlySet<string> =>
-  new Set([...machines.map((m) => m.spec.pool ?? NO_POOL), ...(levels?.days ?? []).flatMap((d) => [...d.pools.keys()])])
+export const poolsIn = ({ machines, levels, from }: ReportFacts): ReadonlySet<string> =>
+  new Set([
+    ...machines.map((m) => m.spec.pool ?? NO_POOL),
+    ...(levels === undefined ? [] : sumOfDays(levels, dayOf(from)).keys()),
+  ])
 
 /** Components that a set declares or a machine has. */
 export const componentsIn = ({ machines, sets }: ReportFacts): ReadonlySet<string> =>

@@ -1,22 +1,17 @@
 // The report on a fleet of several clusters: their sum, a line and a section for each, and which of them could not be read. Pure.
-import { plus, NO_SECONDS, serviceLevel, type StateSeconds } from '#measure/service-level.ts'
+import { plus, NO_SECONDS, type StateSeconds } from '#measure/service-level.ts'
 import type { KeptDays } from '#measure/kept-days.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import type { Range } from '#history/ask/reader.ts'
 import type { ReportFacts } from './facts.ts'
-import { secondsOf } from './pool-report.ts'
-import { jobsOf, repairSums, successShare } from './repairs-report.ts'
+import { LEVEL_DIGITS, levelOf, secondsOf } from './pool-report.ts'
+import { jobsOf, repairSums, successCell } from './repairs-report.ts'
 import { type Cell, count, duration, percent, percentText, type Report, type Section, UNKNOWN, word } from './report.ts'
 import { goodSection, reportOf } from './reports.ts'
 
 /** The facts of a cluster, or why it could not be read. */
 export type ClusterFacts = ReportFacts | { readonly cluster: string; readonly problem: string }
 
-interface Range {
-  readonly from: number
-  readonly to: number
-}
-
-const LEVEL_DIGITS = 3
 /** Further clusters have a line only. */
 const MOST_SECTIONS = 20
 
@@ -59,21 +54,17 @@ function rowOf(name: string, facts: ReportFacts): readonly Cell[] {
   return [
     word(name),
     count(facts.machines.length),
-    percent(seconds && serviceLevel(seconds), LEVEL_DIGITS),
+    percent(levelOf(facts), LEVEL_DIGITS),
     duration(seconds?.fault),
     duration(seconds?.silent),
     count(facts.faults.length),
     count(sums.all),
-    sums.ended === sums.needless ? word('') : percent(successShare(sums)),
+    successCell(sums),
     count(sums.needless),
   ]
 }
 
 function clustersSection(found: readonly ClusterFacts[], sum: ReportFacts): Section {
-  const level = (facts: ReportFacts): number | undefined => {
-    const seconds = secondsOf(facts)
-    return seconds && serviceLevel(seconds)
-  }
   return {
     title: 'Clusters',
     about: 'The sections above are the sum of these clusters.',
@@ -89,7 +80,7 @@ function clustersSection(found: readonly ClusterFacts[], sum: ReportFacts): Sect
       title: 'Good node time of each cluster',
       most: 1,
       bars: found.map((f) => {
-        const value = 'problem' in f ? undefined : level(f)
+        const value = 'problem' in f ? undefined : levelOf(f)
         return { label: f.cluster, value, text: value === undefined ? 'unknown' : percentText(value, LEVEL_DIGITS) }
       }),
     },

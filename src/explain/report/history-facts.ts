@@ -7,7 +7,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type Fact, objectFrom } from '#history/facts/facts.ts'
 import { shapeOfKind } from '#history/facts/shapes.ts'
-import type { HistoryReader } from '#history/ask/reader.ts'
+import type { HistoryReader, Range } from '#history/ask/reader.ts'
 import type { Subject } from '#history/store/names.ts'
 import type { Fault } from './facts.ts'
 import { recordedFaults } from './faults.ts'
@@ -22,11 +22,6 @@ export interface PastFacts {
   readonly permits: readonly OperationPermit[]
   readonly releases: readonly Release[]
   readonly unknown: readonly string[]
-}
-
-interface Range {
-  readonly from: number
-  readonly to: number
 }
 
 /** Repairs of the day before explain which ones came back. */

@@ -2,10 +2,11 @@
 import { nodeResources, placesOfNodes, type ResourceSum } from '#measure/capacity.ts'
 import { dayOf, NO_POOL, sumOfDays } from '#measure/kept-days.ts'
 import { budgetOf, NO_SECONDS, plus, serviceLevel, type StateSeconds } from '#measure/service-level.ts'
-import type { ReportFacts } from './facts.ts'
+import { poolsIn, type ReportFacts } from './facts.ts'
 import { type Cell, count, duration, limited, percent, percentText, type Section, share, word } from './report.ts'
 
-const LEVEL_DIGITS = 3
+/** Shares near one differ in their third digit. */
+export const LEVEL_DIGITS = 3
 
 /** All pools together; undefined while nothing was measured. */
 export function secondsOf({ levels, from }: ReportFacts): StateSeconds | undefined {
@@ -13,13 +14,17 @@ export function secondsOf({ levels, from }: ReportFacts): StateSeconds | undefin
   return [...sumOfDays(levels, dayOf(from)).values()].reduce((sum, s) => plus(sum, s), NO_SECONDS)
 }
 
+/** Undefined while nothing was measured. */
+export function levelOf(facts: ReportFacts): number | undefined {
+  const seconds = secondsOf(facts)
+  return seconds && serviceLevel(seconds)
+}
+
 function levelsSection(facts: ReportFacts, only: string | undefined): Section {
   const { levels, from } = facts
   const sums = levels === undefined ? new Map<string, StateSeconds>() : sumOfDays(levels, dayOf(from))
   const month = levels === undefined ? new Map<string, StateSeconds>() : sumOfDays(levels)
-  const pools = [...new Set([...sums.keys(), ...facts.machines.map((m) => m.spec.pool ?? NO_POOL)])]
-    .filter((pool) => only === undefined || pool === only)
-    .toSorted()
+  const pools = [...poolsIn(facts)].filter((pool) => only === undefined || pool === only).toSorted()
   const columns = ['pool', 'machines', 'good node time', 'fault', 'silent', 'planned', 'budget left']
   const rows = pools.map((pool): readonly Cell[] => {
     const seconds = sums.get(pool)
@@ -150,8 +155,7 @@ export const poolSections = (facts: ReportFacts, only: string | undefined): read
 ]
 
 export function levelHeadline(facts: ReportFacts): { readonly text: string; readonly value: number | null } {
-  const seconds = secondsOf(facts)
-  const level = seconds === undefined ? undefined : serviceLevel(seconds)
+  const level = levelOf(facts)
   return level === undefined
     ? { text: 'good node time is unknown', value: null }
     : { text: `${percentText(level, LEVEL_DIGITS)} good node time`, value: level }

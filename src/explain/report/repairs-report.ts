@@ -3,7 +3,8 @@ import { isDone, isNeedless, operationOf, relapseOf, ruleOf } from '#measure/rep
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { faultSections } from './fault-sections.ts'
 import type { ReportFacts } from './facts.ts'
-import { repairTimes, type RepairTimes } from './repair-times.ts'
+import { byCodeUnit } from '#lib/go-text.ts'
+import { repairTimes, type RepairTimes, seenIn } from './repair-times.ts'
 import {
   type Cell,
   count,
@@ -44,23 +45,29 @@ export const repairSums = (jobs: readonly RemedyOperationJob[], all: readonly Re
 })
 
 /** Needless ones had nothing to repair. */
-export const successShare = ({ ended, needless, succeeded }: RepairSums): number | undefined =>
+const successShare = ({ ended, needless, succeeded }: RepairSums): number | undefined =>
   share(succeeded, ended - needless)
+
+/** `none`: what is shown while no repair ended that had something to repair. */
+export function successCell(sums: RepairSums, none = ''): Cell {
+  const value = successShare(sums)
+  return value === undefined ? word(none) : percent(value)
+}
 
 function rulesSection(facts: ReportFacts): Section {
   const jobs = jobsOf(facts)
-  const rules = [...new Set(jobs.map(ruleOf))].toSorted()
+  const rules = [...Map.groupBy(jobs, ruleOf)]
+    .toSorted(([a], [b]) => byCodeUnit(a, b))
+    .map(([rule, own]) => ({ rule, own, sums: repairSums(own, facts.jobs) }))
   const columns = ['rule', 'repairs', 'ended', 'succeeded', 'success', 'needless', 'came back', 'operations']
-  const rows = rules.map((rule) => {
-    const own = jobs.filter((j) => ruleOf(j) === rule)
-    const sums = repairSums(own, facts.jobs)
+  const rows = rules.map(({ rule, own, sums }) => {
     const operations = [...new Set(own.map(operationOf))].toSorted().join(', ')
     return [
       named('NodeRemedier', rule),
       count(sums.all),
       count(sums.ended),
       count(sums.succeeded),
-      sums.ended === sums.needless ? word('') : percent(successShare(sums)),
+      successCell(sums),
       count(sums.needless),
       count(sums.relapsed),
       word(operations),
@@ -77,13 +84,8 @@ function rulesSection(facts: ReportFacts): Section {
       form: 'rows',
       title: 'Repairs that succeeded',
       most: 1,
-      bars: rules.map((rule) => {
-        const value = successShare(
-          repairSums(
-            jobs.filter((j) => ruleOf(j) === rule),
-            facts.jobs,
-          ),
-        )
+      bars: rules.map(({ rule, sums }) => {
+        const value = successShare(sums)
         return { label: rule, value, text: value === undefined ? 'none ended' : percentText(value) }
       }),
     },
@@ -99,10 +101,11 @@ const PARTS = [
 ] as const satisfies readonly (readonly [keyof RepairTimes, string, string])[]
 
 export function timesSection(facts: ReportFacts): Section {
+  const seen = seenIn(facts)
   const permits = new Map(facts.permits.map((p) => [p.metadata.name ?? '', p]))
   const times = jobsOf(facts)
     .filter(hasSucceeded)
-    .map((job) => repairTimes(job, permits.get(job.status?.permitRef ?? ''), facts))
+    .map((job) => repairTimes(job, permits.get(job.status?.permitRef ?? ''), seen))
   const means = PARTS.map(([key]) => times.map((t) => t[key]).filter((s) => s !== undefined))
   return {
     title: 'Mean time of a repair',

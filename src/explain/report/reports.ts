@@ -1,13 +1,20 @@
 // Which report is asked for, and what it shows. `fleet` is one page that a manager reads: each subject in a few lines. Pure.
 import { assertNever } from '#lib/errors.ts'
 import { nodeState } from '#measure/node-state.ts'
-import { serviceLevel } from '#measure/service-level.ts'
 import { componentHeadline, componentSections, outsideSets, unmanaged } from './component-report.ts'
 import { faultSections } from './fault-sections.ts'
 import type { ReportFacts } from './facts.ts'
-import { daysChart, levelHeadline, poolSections, secondsOf, utilizationSection } from './pool-report.ts'
+import {
+  daysChart,
+  LEVEL_DIGITS,
+  levelHeadline,
+  levelOf,
+  poolSections,
+  secondsOf,
+  utilizationSection,
+} from './pool-report.ts'
 import { deliverySection, releaseHeadline, releaseSections } from './release-report.ts'
-import { jobsOf, repairsHeadline, repairsSections, repairSums, successShare, timesSection } from './repairs-report.ts'
+import { jobsOf, repairsHeadline, repairsSections, repairSums, successCell, timesSection } from './repairs-report.ts'
 import { type Cell, count, duration, percent, type Report, type Section, word } from './report.ts'
 
 export const REPORTS = ['fleet', 'pool', 'component', 'repairs', 'release'] as const
@@ -21,8 +28,6 @@ const TITLES: Readonly<Record<ReportKind, string>> = {
   release: 'Release report',
 }
 
-const LEVEL_DIGITS = 3
-
 export function goodSection(facts: ReportFacts): Section {
   const seconds = secondsOf(facts)
   const nodes = new Map(facts.nodes.map((n) => [n.metadata.name ?? '', n]))
@@ -32,7 +37,7 @@ export function goodSection(facts: ReportFacts): Section {
   )
   const now = (state: string): number => states.filter((s) => s === state).length
   const rows: readonly (readonly Cell[])[] = [
-    [word('good node time'), percent(seconds && serviceLevel(seconds), LEVEL_DIGITS), word('99.9 % is promised')],
+    [word('good node time'), percent(levelOf(facts), LEVEL_DIGITS), word('99.9 % is promised')],
     [word('lost to faults'), duration(seconds?.fault), word('node time')],
     [word('lost to silence'), duration(seconds?.silent), word('no heartbeat from the agent')],
     [word('planned work'), duration(seconds?.planned), word('rollouts and announced work on hosts; counted apart')],
@@ -61,11 +66,7 @@ function repairsInShort(facts: ReportFacts): Section {
     columns: ['figure', 'value', 'what it is'],
     rows: [
       [word('requested'), count(sums.all), word('')],
-      [
-        word('success'),
-        sums.ended === sums.needless ? word('none ended') : percent(successShare(sums)),
-        word('of those that ended and had something to repair'),
-      ],
+      [word('success'), successCell(sums, 'none ended'), word('of those that ended and had something to repair')],
       [word('needless'), count(sums.needless), word('the fault ended by itself')],
       [word('came back'), count(sums.relapsed), word('within a day')],
     ],
