@@ -89,7 +89,7 @@ export function lifeAnswer({ recorded, readable, query, now }: PastAsked): LifeA
       why: GAP_REASONS[why],
       kinds: kind === undefined ? [] : [kind],
     })),
-    marks: deeds.map(({ observed }) => observed),
+    marks: deeds.slice(-MOST_STATES).map(({ observed }) => observed),
     lines: lines.slice(-MOST_LINES).map(({ at, text, tone }: Happening) => ({ at, text, tone })),
     cut: Math.max(0, lines.length - MOST_LINES),
     command: `kubenode history ${of.kind.toLowerCase()}/${of.name} --cluster ${of.cluster}`,

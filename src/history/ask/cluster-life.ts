@@ -1,7 +1,7 @@
 // The life of a whole cluster: how many nodes are ready, the phase of each set, running repairs, and who did what. It decides nothing.
 import type { Subject } from '../store/names.ts'
 import { fieldsOf } from '#lib/fields.ts'
-import { type Lane, type LaneState, type Life, kindOfDeed, phaseState } from './lives.ts'
+import { type Lane, type LaneState, type Life, kindOfDeed, phaseState, recordedPart } from './lives.ts'
 import type { HistoryReader, Range, Transition } from './reader.ts'
 
 const READY = 'status/conditions/Ready'
@@ -18,11 +18,9 @@ export function clusterLifeOf(
   asked: Range,
   mayRead: (kind: string) => boolean = () => true,
 ): Life {
-  const span = reader.span()
-  const from = Math.max(asked.from, span?.begins ?? 0)
-  const range = { from, to: Math.max(from, Math.min(asked.to, span?.ends ?? asked.to)) }
+  const range = recordedPart(reader, asked)
   const kinds = Object.keys(DRAWN).filter(mayRead)
-  const before = kinds.flatMap((kind) => stateBefore(reader, kind, from))
+  const before = kinds.flatMap((kind) => stateBefore(reader, kind, range.from))
   const since = kinds.flatMap((kind) =>
     reader
       .rowsOfKind(kind, range)
@@ -51,13 +49,8 @@ const stateBefore = (reader: HistoryReader, kind: string, from: number): readonl
       .map(({ topic, value, reported }) => ({ observed: from - 1, reported, subject, topic, value })),
   )
 
-interface NodeState {
-  isThere: boolean
-  isReady: boolean
-}
-
 function lanesOf(rows: readonly Transition[]): readonly Lane[] {
-  const nodes = new Map<number, NodeState>()
+  const nodes = new NodeCounts()
   const running = new Set<number>()
   const lanes = new Map<string, LaneState[]>()
   const put = (name: string, state: LaneState): void => {
@@ -69,8 +62,8 @@ function lanesOf(rows: readonly Transition[]): readonly Lane[] {
   }
   for (const { subject, topic, value, observed } of rows) {
     if (subject.kind === 'Node') {
-      note(nodes, subject, topic, value)
-      put('nodes', nodesState(nodes, observed))
+      nodes.note(subject, topic, value)
+      put('nodes', nodes.at(observed))
     } else if (subject.kind === 'MachineComponentSet' && value !== undefined)
       put(`set ${subject.name}`, phaseState(observed, value))
     else if (subject.kind === 'RemedyOperationJob') {
@@ -84,17 +77,38 @@ function lanesOf(rows: readonly Transition[]): readonly Lane[] {
   return [...lanes].map(([name, states]) => ({ name, states }))
 }
 
-function note(nodes: Map<number, NodeState>, { id }: Subject, topic: string, value: string | undefined): void {
-  const node = nodes.get(id) ?? { isThere: true, isReady: false }
-  if (topic === READY) node.isReady = value !== undefined && fieldsOf(JSON.parse(value))['status'] === 'True'
-  else node.isThere = value !== undefined
-  nodes.set(id, node)
+interface NodeState {
+  readonly isThere: boolean
+  readonly isReady: boolean
 }
 
-function nodesState(nodes: ReadonlyMap<number, NodeState>, from: number): LaneState {
-  const there = [...nodes.values()].filter((n) => n.isThere)
-  const away = there.filter((n) => !n.isReady).length
-  return away === 0
-    ? { from, state: there.length === 0 ? 'Absent' : 'Good', text: `${there.length} ready` }
-    : { from, state: 'Bad', text: `${away} of ${there.length} not ready` }
+/** Counts are kept, not taken anew: a large cluster has many nodes and many rows. */
+class NodeCounts {
+  readonly #states = new Map<number, NodeState>()
+  #there = 0
+  #away = 0
+
+  note({ id }: Subject, topic: string, value: string | undefined): void {
+    const before = this.#states.get(id)
+    const { isThere, isReady } = before ?? { isThere: true, isReady: false }
+    const now =
+      topic === READY
+        ? { isThere, isReady: value !== undefined && fieldsOf(JSON.parse(value))['status'] === 'True' }
+        : { isThere: value !== undefined, isReady }
+    this.#states.set(id, now)
+    if (before !== undefined) this.#count(before, -1)
+    this.#count(now, 1)
+  }
+
+  at(from: number): LaneState {
+    return this.#away === 0
+      ? { from, state: this.#there === 0 ? 'Absent' : 'Good', text: `${this.#there} ready` }
+      : { from, state: 'Bad', text: `${this.#away} of ${this.#there} not ready` }
+  }
+
+  #count({ isThere, isReady }: NodeState, by: number): void {
+    if (!isThere) return
+    this.#there += by
+    if (!isReady) this.#away += by
+  }
 }

@@ -47,10 +47,7 @@ export function lifeOf(
   const own = reader.subjects(kind, name)
   if (own.length === 0)
     throw new KubeNodeError(historyErrors.KN17005({ what: `${kind.toLowerCase()}/${name}`, known: 'other objects' }))
-  const span = reader.span()
-  const from = Math.max(asked.from, span?.begins ?? 0)
-  // Of a time in which nothing was recorded, nothing is left.
-  const range = { from, to: Math.max(from, Math.min(asked.to, span?.ends ?? asked.to)) }
+  const range = recordedPart(reader, asked)
   const related = relatedTo(reader, kind, name, own)
     .filter((s) => mayRead(s.kind))
     .slice(-MAX_RELATED)
@@ -68,6 +65,13 @@ export function lifeOf(
     gaps: reader.gaps(range).filter((g) => isGapOf(g, subjects)),
     deeds: reader.deedsAbout(names, range).filter((d) => mayRead(kindOfDeed(d))),
   }
+}
+
+/** Of a time in which nothing was recorded, nothing is left. */
+export function recordedPart(reader: HistoryReader, asked: Range): Range {
+  const span = reader.span()
+  const from = Math.max(asked.from, span?.begins ?? 0)
+  return { from, to: Math.max(from, Math.min(asked.to, span?.ends ?? asked.to)) }
 }
 
 /** A repair is written down at its node, and tells what its job did. */

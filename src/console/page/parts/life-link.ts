@@ -2,15 +2,10 @@
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useApp } from '../app.ts'
+import type { ObjectName } from '../../basics.ts'
 import { to } from '../router.ts'
 
-interface Props {
-  readonly cluster: string
-  readonly kind: string
-  readonly name: string
-}
-
-export function LifeLink({ cluster, kind, name }: Props): VNode | null {
+export function LifeLink({ cluster, kind, name }: ObjectName): VNode | null {
   const { route, session } = useApp()
   return session.isRecorded ? h('a', { href: to(route, 'life', { cluster, kind, name }) }, 'Its life') : null
 }

@@ -5,6 +5,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useAnswer, useApp } from '../app.ts'
 import { AsTable, Choice, Page } from '../frame.ts'
+import type { ObjectName } from '../../basics.ts'
 import type { LifeAnswer, LifeLine } from '../../protocol.ts'
 import { Lanes } from '../parts/lanes.ts'
 import { Notice, shown } from '../parts/states.ts'
@@ -36,15 +37,7 @@ export function LifeView(): VNode {
   return h(Life, { cluster, kind, name })
 }
 
-function Life({
-  cluster,
-  kind,
-  name,
-}: {
-  readonly cluster: string
-  readonly kind: string
-  readonly name: string
-}): VNode {
+function Life({ cluster, kind, name }: ObjectName): VNode {
   const { route, now } = useApp()
   const length = route.params['span'] ?? DAY
   const until = route.params['at']

@@ -5,6 +5,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useAnswer, useApp } from '../app.ts'
 import { Page } from '../frame.ts'
+import type { ObjectName } from '../../basics.ts'
 import type { WhyAnswer, WhyNode } from '../../protocol.ts'
 import { LifeLink } from '../parts/life-link.ts'
 import { Notice, shown } from '../parts/states.ts'
@@ -30,15 +31,7 @@ export function Why(): VNode {
   return h(Tree, { cluster, kind, name })
 }
 
-function Tree({
-  cluster,
-  kind,
-  name,
-}: {
-  readonly cluster: string
-  readonly kind: string
-  readonly name: string
-}): VNode {
+function Tree({ cluster, kind, name }: ObjectName): VNode {
   const { route } = useApp()
   const [again, setAgain] = useState(0)
   const namespace = route.params['namespace']
