@@ -6,7 +6,7 @@
 // After the target changed: a permit for another UID grants nothing, and its slot is released.
 // After a clock was set back or far ahead: a lease is renewed once more than needed. Waits after a refusal use a stopwatch (EndedPermits).
 // After a refusal: ask again later, and much later if it was for this target.
-import { operationsOf } from '#api/protocol/permit-allows.ts'
+import { isForAny } from '#api/protocol/permit-allows.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { ASK_AGAIN_MS, askAgainInMs, endedForMs, type EndedFor, ownRefusals } from './ended-for.ts'
 import type { PermitAction, RenewAction, ReportAction, RequestAction } from './permit-actions.ts'
@@ -79,7 +79,7 @@ export function holdPermit(need: Need, known: Known, pace: Pace = PACE): Holding
   const { operations, targets } = need.request
   const target = targets[0]?.uid ?? ''
   // Another program may use the name for something else. Such a grant allows nothing here, and waiting for it would never end.
-  const own = known.own.filter((p) => operationsOf(p).some((o) => operations.includes(o)))
+  const own = known.own.filter((p) => isForAny(p, operations))
   const open = [...own, ...others].filter((p) => permitAnswer(p, target).kind !== 'Ended')
   const granted = open.find((p) => permitAnswer(p, target).kind === 'Granted')
   const permit = granted ?? open[0]

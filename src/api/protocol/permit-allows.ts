@@ -16,18 +16,23 @@ export interface PermittedAct {
 export const operationsOf = ({ spec }: OperationPermit): OperationPermit['spec']['operations'] =>
   (spec as Partial<OperationPermit['spec']>).operations ?? []
 
+/** A permit under the same name may be of another program, for something else. */
+export function isForAny(permit: OperationPermit, operations: readonly Disruption[]): boolean {
+  const permitted = operationsOf(permit)
+  return operations.some((o) => permitted.includes(o))
+}
+
 /** `Undecided` may still become `Granted`; `Ended` never will, and another permit is needed. */
 export type PermitRuling = { readonly kind: 'Granted' } | { readonly kind: 'Undecided' | 'Ended'; readonly why: string }
 
 export function rulingOn(permit: OperationPermit, { operations, targets, component }: PermittedAct): PermitRuling {
   const { spec, status, metadata } = permit
   const { phase = 'Requested', verdicts = [] } = status ?? {}
-  const permitted = operationsOf(permit)
   const { results = {} } = spec
   const ended = (why: string): PermitRuling => ({ kind: 'Ended', why })
   if (metadata.deletionTimestamp !== undefined) return ended('the permit is being deleted')
   if (phase !== 'Requested' && phase !== 'Granted') return ended(`the permit is ${phase}`)
-  if (operations.length > 0 && !operations.some((o) => permitted.includes(o)))
+  if (operations.length > 0 && !isForAny(permit, operations))
     return ended(`not for operation ${operations.join(' or ')}`)
   if (component !== undefined && spec.component !== undefined && !coversTarget(spec.component, component))
     return ended(`granted for ${shown(readPermitTarget(spec.component))}`)

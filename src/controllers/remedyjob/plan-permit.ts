@@ -8,7 +8,7 @@ import { shortened } from '#lib/shortened.ts'
 import { type Holding, type Need, holdPermit, reportOf } from '#permits/holder.ts'
 import { LEASES } from '#permits/leases.ts'
 import { nextPermitName, ofObject } from '#permits/permit-names.ts'
-import { operationsOf } from '#api/protocol/permit-allows.ts'
+import { isForAny } from '#api/protocol/permit-allows.ts'
 import { rulePart } from '#api/protocol/part.ts'
 import { isRenewalDue, permitAnswer, requesterOf } from '#permits/permits.ts'
 import { MOST_SENTENCE_CHARS } from '#runtime/waiting.ts'
@@ -48,7 +48,7 @@ export function permitOf({ job, permit }: Seen, target: PermitTarget): JobPermit
 /** Another program uses the name for something else. The same name again would always find that permit, and its slot is not ours to free. */
 export function isForeign(permit: OperationPermit, job: RemedyOperationJob): boolean {
   const wanted = disruptionsOf(job)
-  return wanted.length > 0 && !operationsOf(permit).some((o) => wanted.includes(o))
+  return wanted.length > 0 && !isForAny(permit, wanted)
 }
 
 function requestFor(job: RemedyOperationJob, target: PermitTarget): Need['request'] {

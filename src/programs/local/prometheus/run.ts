@@ -48,9 +48,9 @@ export async function runPrometheus(asked: PrometheusAsked, io: Io): Promise<voi
   const rules = asked.rules ?? join(releaseRoot(), RULES)
   await files.refresh()
   const configFile = join(layout.prometheus, 'prometheus.yml')
-  const write = (): void =>
-    writeFileSync(configFile, prometheusConfig({ programs: layout.metrics, agents: files.all, rules }))
-  write()
+  const configured = (): string => prometheusConfig({ programs: layout.metrics, agents: files.all, rules })
+  let config = configured()
+  writeFileSync(configFile, config)
   const child = await started({ ...asked, layout, configFile, env: io.env })
   const ended = once(child, 'exit') as Promise<[number | null]>
   try {
@@ -59,10 +59,10 @@ export async function runPrometheus(asked: PrometheusAsked, io: Io): Promise<voi
     io.err(`Prometheus of the local fleet: ${url} (alerts: ${url}/alerts); Ctrl-C stops it\n`)
     while (!shutdown.signal.aborted && child.exitCode === null) {
       await systemClock.sleep(REFRESH_MS, shutdown.signal).catch(() => undefined)
-      const before = files.all.length
       if (!shutdown.signal.aborted) await files.refresh()
-      if (files.all.length === before) continue
-      write()
+      if (configured() === config) continue
+      config = configured()
+      writeFileSync(configFile, config)
       child.kill('SIGHUP')
     }
     if (!shutdown.signal.aborted) throw exited(layout, child.exitCode)
