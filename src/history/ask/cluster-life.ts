@@ -82,7 +82,7 @@ interface NodeState {
   readonly isReady: boolean
 }
 
-/** Counts are kept, not taken anew: a large cluster has many nodes and many rows. */
+/** Counts are updated with each row, not recomputed: a large cluster has many nodes and many rows. */
 class NodeCounts {
   readonly #states = new Map<number, NodeState>()
   #there = 0
