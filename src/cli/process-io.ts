@@ -26,5 +26,5 @@ export const processIo = (signal: AbortSignal): Io => ({
   isTerminal: process.stdout.isTTY,
   width: () => widthOf(process.stdout),
   errWidth: () => widthOf(process.stderr),
-  ...(process.stdin.isTTY && { ask: askUser }),
+  ...(process.stdin.isTTY ? { ask: askUser } : { input: () => process.stdin }),
 })

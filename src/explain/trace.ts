@@ -2,6 +2,7 @@
 import type { Release } from '#api/kinds/release.ts'
 import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
 
@@ -29,10 +30,50 @@ function commitLines(commit: string, releases: readonly Release[]): readonly str
   return [`commit ${commit} (git show ${short})`, ...(titled === short ? [] : [`  ${titled}`])]
 }
 
+const commitOf = (object: KubeObject): string | undefined =>
+  object.metadata.annotations?.[ANNOTATIONS.commit] ?? carriedCommit(object)
+
+/** The same for programs. */
+export interface Trace {
+  /** `node/n-17`. */
+  readonly object: string
+  readonly commit?: string
+  /** Subject line of the commit, where a Release has it. */
+  readonly subject?: string
+  readonly owners: readonly string[]
+  /** A recorded object has none. */
+  readonly writers: readonly Writer[]
+}
+
+interface Writer {
+  readonly manager: string
+  readonly operation: string
+  readonly subresource?: string
+  readonly time?: string
+  readonly fields: readonly string[]
+}
+
+export function traceOf(object: KubeObject, releases: readonly Release[] = []): Trace {
+  const commit = commitOf(object)
+  return {
+    object: labelOf(object),
+    ...defined({ commit, subject: releases.find((r) => r.spec.commit === commit)?.spec.subject }),
+    owners: (object.metadata.ownerReferences ?? []).map((r) => `${r.kind.toLowerCase()}/${r.name}`),
+    writers: (object.metadata.managedFields ?? []).map((e) => ({
+      manager: e.manager ?? '',
+      operation: e.operation ?? '',
+      ...defined({ subresource: e.subresource, time: e.time }),
+      fields: topFields(e),
+    })),
+  }
+}
+
+const labelOf = ({ kind, metadata }: KubeObject): string => `${kind.toLowerCase()}/${metadata.name ?? ''}`
+
 const MOST_FIELDS = 6
 
 export function traceLines(object: KubeObject, releases: readonly Release[] = []): readonly string[] {
-  const commit = object.metadata.annotations?.[ANNOTATIONS.commit] ?? carriedCommit(object)
+  const commit = commitOf(object)
   const owners = (object.metadata.ownerReferences ?? []).map((r) => `owned by ${r.kind.toLowerCase()}/${r.name}`)
   const writers = (object.metadata.managedFields ?? []).map((e) => {
     const paths = topFields(e)
@@ -41,7 +82,7 @@ export function traceLines(object: KubeObject, releases: readonly Release[] = []
     return `${e.time ?? ''}  ${(e.manager ?? '').padEnd(24)} ${e.operation}${e.subresource === undefined ? '' : ` ${e.subresource}`}  ${shown.join(', ')}`
   })
   return [
-    `${object.kind.toLowerCase()}/${object.metadata.name ?? ''}`,
+    labelOf(object),
     ...(commit === undefined ? ['no commit: not applied from git'] : commitLines(commit, releases)),
     ...owners,
     // A recorded object has none.

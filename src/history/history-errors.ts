@@ -38,6 +38,14 @@ export const historyErrors = errorTable({
     text: 'the time from {from} to {to} ends before it begins',
     next: 'correct --since or --until; --until is now when left out',
   },
+  KN17006_future: {
+    text: 'cannot tell what was known at {at}: that is in the future',
+    next: 'give a time in the past; recorded are: {known}',
+  },
+  KN17006_before: {
+    text: 'cannot tell what was known at {at}: nothing had been recorded yet',
+    next: 'give a later time; recorded are: {known}',
+  },
   KN17007: {
     text: 'cannot read {file} as a history: line {line}: {why}',
     next: 'export it again with kubenode history export; an import keeps what was before that line',
@@ -53,6 +61,10 @@ export const historyErrors = errorTable({
   KN17010_word: {
     text: 'cannot run kubenode history {form}: {word} is one word too many',
     next: 'type kubenode history {usage}',
+  },
+  KN17010_pipe: {
+    text: 'cannot import from a terminal: with -, the export comes through a pipe',
+    next: 'type kubenode history import - FOLDER < export.jsonl, or name the file',
   },
   KN17010_redact: {
     text: 'cannot redact this answer: --redact is for export and sample',

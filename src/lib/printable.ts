@@ -12,6 +12,7 @@ const COMMAND = /##(?=\[|[A-Za-z]{1,20}\[)/g
 
 /** Most text needs no scan. */
 const PLAIN = /^[\n\t -~]*$/
+const PLAIN_JSON = /^[\n\t -"$-~]*$/
 
 /** For a page, where text is never a command. */
 export const visible = (text: string): string => (PLAIN.test(text) ? text : text.replace(UNSEEN, '\ufffd'))
@@ -27,10 +28,18 @@ export const printableLine = (text: string): string => printable(text.replaceAll
 export const shownLine = (text: string): string => `${printableLine(text)}\n`
 export const shownLines = (lines: readonly string[]): string => lines.map(shownLine).join('')
 
-/** JSON for output: same data, without characters that act where they are shown. */
-export const shownJson = (value: unknown): string =>
-  `${JSON.stringify(value, null, 2)
-    .replace(UNSEEN, (c) =>
-      [...Array(c.length).keys()].map((i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),
-    )
-    .replace(COMMAND, '#\\u0023')}\n`
+/** JSON text with the same data, without characters that act where they are shown. */
+export const withoutUnseen = (json: string): string =>
+  PLAIN_JSON.test(json)
+    ? json
+    : json
+        .replace(UNSEEN, (c) =>
+          [...Array(c.length).keys()].map((i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),
+        )
+        .replace(COMMAND, '#\\u0023')
+
+/** JSON for output. */
+export const shownJson = (value: unknown): string => `${withoutUnseen(JSON.stringify(value, null, 2))}\n`
+
+/** In one line, without a newline. */
+export const shownJsonLine = (value: unknown): string => withoutUnseen(JSON.stringify(value))

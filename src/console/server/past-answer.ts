@@ -58,8 +58,8 @@ function stateAt(
   return { ...kept, begins: Math.min(kept.begins, recordedSince ?? kept.begins) }
 }
 
-export function recordedAnswer({ recorded, readable, query }: PastAsked): RecordedAnswer {
-  return { gaps: recorded?.gaps(readable, momentIn(query, 'at')) ?? [] }
+export function recordedAnswer({ recorded, readable, query, now }: PastAsked): RecordedAnswer {
+  return { gaps: recorded?.gaps(readable, momentIn(query, 'at'), now) ?? [] }
 }
 
 export function lifeAnswer({ recorded, readable, query, now }: PastAsked): LifeAnswer {

@@ -47,10 +47,10 @@ export class Recorded {
   }
 
   /** Times around a moment in which something was not recorded, for kinds that this person may read. */
-  gaps(readable: Readable, at: number): readonly RecordedGap[] {
+  gaps(readable: Readable, at: number, now: number): readonly RecordedGap[] {
     return this.#recorded(readable).flatMap(([cluster, rights]) => {
       const kinds = kindsOf(rights)
-      const gaps = this.#with(cluster, (reader) => reader.gaps({ from: at, to: at + 1 })) ?? []
+      const gaps = this.#with(cluster, (reader) => reader.gapsUntil(now, { from: at, to: at + 1 })) ?? []
       return mergedGaps(
         cluster,
         gaps.filter(({ subject, kind }) => subject === undefined && (kind === undefined || kinds.has(kind))),

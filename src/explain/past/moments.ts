@@ -1,8 +1,7 @@
 // Turns recorded changes into lines for users, in the terms of the objects. Pure.
-import { isOfLifecycle } from '#api/node-conditions.ts'
 import { isObject } from '#lib/json.ts'
 import { EXISTS } from '#history/facts/facts.ts'
-import { isWork } from '#history/ask/lives.ts'
+import { isGoodWhenTrue, isNeutral, isWork, phaseMeaning } from '#history/ask/meaning.ts'
 import type { Transition } from '#history/ask/reader.ts'
 
 export interface Moment {
@@ -18,49 +17,6 @@ export interface Moment {
 /** Facts that only repeat others. */
 const SILENT =
   /^(metadata\/|status\/(observedGeneration|conditions|components|stages|clusters|slices|steps|counts|coverage|consistency|versions|matching|nodeInfo|capacity|allocatable|verdicts|gates|granted|decidedAt|startedAt|finishedAt|phaseSince|verifyUntil|addons|machines|commit|message|waitingFor|healthySince|reachableSince|bootID|agent|platform|nodeRef|revisions|evidence|permitRef|nextJob|served|uid|endpoint|kubeconfigSecret|activeRevision|inServiceSince|approvals|approvedBy|refusedAlternates|endedAt|startAt|plannedFor|lead|drainStartedAt|provisioning|notices|fetchedAt|tracks|verified|signer|author|subject|rendered|renderedBefore)$|spec\/(renewTime|results|targets|components|jobs|alternates|requester|reason|leaseSeconds|commit|recovery|operations|taints)$)/
-/** Conditions for which True is good. */
-const GOOD_WHEN_TRUE: ReadonlySet<string> = new Set([
-  'Ready',
-  'AgentReachable',
-  'NodeReady',
-  'Joined',
-  'ComponentsConsistent',
-  'InfrastructureReady',
-  'PermitGranted',
-  'RuleActive',
-  'RolledOut',
-  'FaultCleared',
-  'Applied',
-  'Fetched',
-  'Rendered',
-  'SourceVerified',
-  'Progressing',
-])
-/** Conditions that report progress, not a problem. */
-const NEUTRAL: ReadonlySet<string> = new Set(['Reconciling', 'PermitGranted', 'Cordoned', 'Drained', 'Paused'])
-const isNeutral = (type: string): boolean => NEUTRAL.has(type) || isOfLifecycle(type)
-const BAD_PHASES: ReadonlySet<string> = new Set([
-  'Failed',
-  'Blocked',
-  'NotReady',
-  'Lost',
-  'Denied',
-  'Expired',
-  'Revoked',
-  'Degraded',
-  'RolledBack',
-])
-const GOOD_PHASES: ReadonlySet<string> = new Set([
-  'Ready',
-  'Healthy',
-  'Complete',
-  'Done',
-  'Granted',
-  'Released',
-  'Succeeded',
-  'Passed',
-])
-
 const labelOf = ({ subject }: Transition): string =>
   `${subject.kind.toLowerCase()}/${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`
 
@@ -90,7 +46,7 @@ function momentTextOf({ topic, value, subject }: Transition, before: string | un
   if (topic === 'metadata/deletionTimestamp') return neutral('is being deleted')
   if (topic === 'status/phase') return ofPhase(value, before)
   if (topic === 'status/outcome' && value !== undefined)
-    return { text: `outcome ${shown(value)}`, tone: value === '"Succeeded"' ? 'Good' : 'Bad' }
+    return { text: `outcome ${shown(value)}`, tone: toneOf(shown(value)) }
   if (subject.kind === 'Node' && topic === 'status/nodeInfo') return undefined
   if (SILENT.test(topic) || topic.startsWith('metadata/')) return undefined
   if (value === undefined) return neutral(`${key ?? topic} removed`)
@@ -122,10 +78,10 @@ function ofCondition(type: string, value: string | undefined, before: string | u
   const [now, old] = [parsed(value), parsed(before)]
   if (now['status'] === old['status'] && now['reason'] === old['reason']) return undefined
   const status = text(now['status'])
-  const isGood = GOOD_WHEN_TRUE.has(type) ? status === 'True' : status === 'False'
+  const isGood = isGoodWhenTrue(type) ? status === 'True' : status === 'False'
   const isPlain = isNeutral(type) || (!isGood && isWork(now['reason']))
   // A healthy first value is not worth a line.
-  if (before === undefined && isGood && !GOOD_WHEN_TRUE.has(type)) return undefined
+  if (before === undefined && isGood && !isGoodWhenTrue(type)) return undefined
   const why = [text(now['reason']), text(now['message'])].filter((t) => t !== '').join(': ')
   return {
     text: `${type} ${status}${why === '' ? '' : ` (${why})`}`,
@@ -184,7 +140,7 @@ function ofStep(value: string | undefined, before: string | undefined): MomentTe
   if (outcome === text(old['outcome']) && now['startedAt'] === old['startedAt']) return undefined
   return {
     text: `step ${text(now['operation'])} ${outcome === '' ? 'started' : outcome}`,
-    tone: outcome === 'Failed' ? 'Bad' : outcome === 'Succeeded' ? 'Good' : 'Plain',
+    tone: toneOf(outcome),
   }
 }
 
@@ -194,8 +150,11 @@ function ofPhase(value: string | undefined, before: string | undefined): MomentT
   return { text: `phase ${before === undefined ? '' : `${shown(before)} → `}${phase}`, tone: toneOf(phase) }
 }
 
-const toneOf = (phase: string): Moment['tone'] =>
-  BAD_PHASES.has(phase) ? 'Bad' : GOOD_PHASES.has(phase) ? 'Good' : 'Plain'
+/** Phases and outcomes. What is in progress or over without a result is plain. */
+function toneOf(phase: string): Moment['tone'] {
+  const meaning = phaseMeaning(phase)
+  return meaning === 'Good' || meaning === 'Bad' ? meaning : 'Plain'
+}
 
 /** The lines of these rows, in order. The row before with the same object and topic gives the earlier value. */
 export function momentsOf(rows: readonly Transition[], from = 0): readonly Moment[] {

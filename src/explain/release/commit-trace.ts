@@ -16,8 +16,11 @@ export interface CommitTrace extends ApprovalsSeen {
   readonly commit: string
 }
 
+export const releasesOf = (commit: string, releases: readonly Release[]): readonly Release[] =>
+  releases.filter((r) => r.spec.commit.startsWith(commit))
+
 export function commitLines({ commit, releases, approvals }: CommitTrace): readonly string[] {
-  const own = releases.filter((r) => r.spec.commit.startsWith(commit))
+  const own = releasesOf(commit, releases)
   const reverting = releases.filter((r) => r.spec.revertOf?.startsWith(commit) === true)
   if (own.length === 0)
     return [

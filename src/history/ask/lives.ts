@@ -1,11 +1,11 @@
 // Collects the history of one object: its own rows, the rows of related objects, and its states over time. Decides which objects are related.
-import { isOfLifecycle } from '#api/node-conditions.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { fieldsOf } from '#lib/fields.ts'
 import type { DeedLine } from '../deeds/chain.ts'
 import { SHAPES } from '../facts/shapes.ts'
 import { historyErrors } from '../history-errors.ts'
 import type { Subject } from '../store/names.ts'
+import { isGoodWhenTrue, isNeutral, isWork, phaseMeaning } from './meaning.ts'
 import type { HistoryReader, Range, RecordedGap, Transition } from './reader.ts'
 
 export interface Life {
@@ -131,29 +131,6 @@ const isJobOf = (reader: HistoryReader, job: Subject, names: readonly string[]):
     return names.includes(String(fieldsOf(spec['node'])['name'])) || names.includes(String(spec['machine']))
   })
 
-const BAD: ReadonlySet<string> = new Set([
-  'Failed',
-  'Blocked',
-  'Lost',
-  'Deleting',
-  'RolledBack',
-  'Degraded',
-  'NotReady',
-  'Unreachable',
-])
-const GOOD: ReadonlySet<string> = new Set([
-  'Ready',
-  'Healthy',
-  'Complete',
-  'Done',
-  'UpToDate',
-  'Granted',
-  'Released',
-  'Active',
-  'Succeeded',
-  'Unchanged',
-])
-
 /** One lane for Ready, one for the phase, and one for each problem in the range. */
 function lanesOf(rows: readonly Transition[], kind: string): readonly Lane[] {
   const lanes = new Map<string, LaneState[]>()
@@ -179,9 +156,9 @@ function lanesOf(rows: readonly Transition[], kind: string): readonly Lane[] {
     if (problem !== undefined && (lanes.has(problem) || value?.includes('"status":"True"') === true))
       put(
         problem,
-        isOfLifecycle(problem)
-          ? working(conditionState(observed, value, false))
-          : conditionState(observed, value, false),
+        isNeutral(problem)
+          ? working(conditionState(observed, value, isGoodWhenTrue(problem)))
+          : conditionState(observed, value, isGoodWhenTrue(problem)),
       )
     const part = !hasNode && isOwn ? /^status\/(stages|clusters)\/(.+)$/.exec(topic) : null
     if (part !== null && value !== undefined)
@@ -194,17 +171,6 @@ function lanesOf(rows: readonly Transition[], kind: string): readonly Lane[] {
   }
   return [...lanes].map(([name, states]) => ({ name, states }))
 }
-
-/** Reasons of our conditions for False or Unknown while an object is being worked on. */
-const WORK_REASONS: ReadonlySet<unknown> = new Set([
-  'Progressing',
-  'WaitingForOther',
-  'NotYetObserved',
-  'PermitRequested',
-  'AsDeclared',
-])
-/** Not a problem: it is not good yet, or needs to be no longer. */
-export const isWork = (reason: unknown): boolean => WORK_REASONS.has(reason)
 
 function conditionState(from: number, value: string | undefined, isGoodWhenTrue: boolean): LaneState {
   const { status = 'Unknown', reason = '' } = value === undefined ? {} : fieldsOf(JSON.parse(value))
@@ -230,5 +196,6 @@ const working = (state: LaneState): LaneState => (state.state === 'Bad' ? { ...s
 
 export function phaseState(from: number, value: string): LaneState {
   const phase = String(JSON.parse(value))
-  return { from, state: BAD.has(phase) ? 'Bad' : GOOD.has(phase) ? 'Good' : 'Busy', text: phase }
+  const meaning = phaseMeaning(phase)
+  return { from, state: meaning === 'Ended' ? 'Absent' : meaning, text: phase }
 }

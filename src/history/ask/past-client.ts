@@ -1,6 +1,7 @@
 // A read-only client that serves a cluster as it was known at one moment, so that the code that explains the present also explains the past.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
+import { objectShapeProblem } from '#api/schema/shape.ts'
 import type { KubeClient, ListOptions, ListPage } from '#kube/client.ts'
 import { fieldsOf } from '#lib/fields.ts'
 import { matchesSelector, parseSelector } from '#kube/selector.ts'
@@ -24,7 +25,7 @@ export function objectsAt(
   const matches = matcher(options)
   return [...reader.statesAt(type.kind, at)].flatMap(({ subject, facts }) => {
     const object = objectFrom({ ...subject, namespace: namespaceOf(subject), facts }, shape)
-    return object !== undefined && matches(object) ? [withRevision(object)] : []
+    return object !== undefined && isWhole(shape.type, object) && matches(object) ? [withRevision(object)] : []
   })
 }
 
@@ -39,7 +40,7 @@ export function pastClient(reader: HistoryReader, at: number): KubeClient {
         { ...subject, namespace: namespaceOf(subject), facts: reader.stateOf(subject, at) },
         shape,
       )
-      if (object !== undefined) return withRevision(object)
+      if (object !== undefined && isWhole(shape.type, object)) return withRevision(object)
     }
     return undefined
   }
@@ -63,6 +64,10 @@ export function pastClient(reader: HistoryReader, at: number): KubeClient {
     raw: never,
   }
 }
+
+/** A part of it may be too large to be recorded, or lie in a gap. Code that explains objects takes only whole ones. */
+const isWhole = ({ schema = {} }: ResourceType, object: KubeObject): boolean =>
+  objectShapeProblem(schema, object) === undefined
 
 /** A kind that is not recorded counts as empty. */
 const shapeOf = ({ kind, group }: ResourceType): Shape | undefined => {

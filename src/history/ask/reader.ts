@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { DeedLine } from '../deeds/chain.ts'
 import type { Fact } from '../facts/facts.ts'
-import { ROWS_PER_MS } from '../store/layout.ts'
+import { ALIVE, IMPORTED, ROWS_PER_MS } from '../store/layout.ts'
 import { openForReading } from '../store/file.ts'
 import { type Subject, subjectFrom } from '../store/names.ts'
 import type { GapReason } from '../store/writer.ts'
@@ -43,6 +43,8 @@ export interface Span {
 /** One query for both, without the subqueries, would read all rows. */
 const FIRST_AND_LAST = 'SELECT (SELECT min(id) FROM row) AS first, (SELECT max(id) FROM row) AS last'
 const ALL: Range = { from: 0, to: Number.MAX_SAFE_INTEGER / ROWS_PER_MS }
+/** A recorder writes every five seconds, even if nothing happens; a transaction may wait for a checkpoint. */
+const SILENT_MS = 20_000
 /** Texts that a reader caches for scans. */
 const MAX_TEXTS = 100_000
 /** More objects of a kind are read in one pass. */
@@ -69,7 +71,7 @@ export class HistoryReader {
     const found = this.#db.prepare(FIRST_AND_LAST).get()
     if (found === undefined || found['first'] === null) return undefined
     const begins = this.#number('begins')
-    const alive = this.#number('alive')
+    const alive = this.#number(ALIVE)
     const last = Math.floor(Number(found['last']) / ROWS_PER_MS)
     return {
       begins: begins ?? Math.floor(Number(found['first']) / ROWS_PER_MS),
@@ -184,6 +186,24 @@ export class HistoryReader {
         subject: g['subject'] === null ? undefined : this.#subject(Number(g['subject'])),
         details: g['details'] === null ? undefined : String(g['details']),
       }))
+  }
+
+  /**
+   * A recorder that ended without a word leaves no gap until the next one starts. This one is computed: since when nothing was written although a recorder
+   * would have. Undefined while one runs, and for an import.
+   */
+  silentSince(now: number): number | undefined {
+    const alive = this.#number(ALIVE)
+    return alive === undefined || this.#number(IMPORTED) !== undefined || now - alive <= SILENT_MS ? undefined : alive
+  }
+
+  /** The same as `gaps`, and the computed one. */
+  gapsUntil(now: number, range: Range = ALL): readonly RecordedGap[] {
+    const since = this.silentSince(now)
+    const gaps = this.gaps(range)
+    if (since === undefined || range.from >= now || range.to <= since) return gaps
+    const silent = { starts: since, ends: undefined, why: 'NotWritten' } as const
+    return [...gaps, { ...silent, kind: undefined, subject: undefined, details: undefined }]
   }
 
   /** Who did what, in order. */

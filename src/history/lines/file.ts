@@ -1,16 +1,29 @@
-// Writes and reads exported histories: gzip if the file name ends in .gz, or, when reading, if the first bytes show it.
+// Writes and reads exported histories: gzip if the file name ends in .gz, or, when reading, if the first bytes are those of gzip.
+import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { KubeNodeError } from '#lib/errors.ts'
 import { historyErrors } from '../history-errors.ts'
-import type { HistoryLine } from './line.ts'
+import { type HistoryLine, lineText } from './line.ts'
 
 const OWN = 0o600
 const PACKED = /\.gz$/
 /** Lines written at once. */
 const MAX_CHARS = 65_536
+
+/** The text of lines, in pieces of some size. */
+export function* textsOf(lines: Iterable<HistoryLine>): Generator<string> {
+  let text = ''
+  for (const line of lines) {
+    text += `${lineText(line)}\n`
+    if (text.length < MAX_CHARS) continue
+    yield text
+    text = ''
+  }
+  if (text !== '') yield text
+}
 
 /** Writes whole lines up to `maxBytes` in the file. Returns whether all of them fit. */
 export async function writeLines(lines: Iterable<HistoryLine>, file: string, maxBytes = Infinity): Promise<boolean> {
@@ -23,22 +36,14 @@ export async function writeLines(lines: Iterable<HistoryLine>, file: string, max
       done(undefined, chunk)
     },
   })
-  const source = Readable.from(
-    (function* () {
-      let text = ''
-      for (const line of lines) {
-        if (isFull()) {
-          isWhole = false
-          break
-        }
-        text += `${JSON.stringify(line)}\n`
-        if (text.length < MAX_CHARS) continue
-        yield text
-        text = ''
-      }
-      yield text
-    })(),
-  )
+  const fitting = function* (): Generator<HistoryLine> {
+    for (const line of lines) {
+      isWhole = !isFull()
+      if (!isWhole) return
+      yield line
+    }
+  }
+  const source = Readable.from(textsOf(fitting()))
   const target = createWriteStream(file, { mode: OWN })
   if (PACKED.test(file)) await pipeline(source, createGzip(), counted, target)
   else await pipeline(source, counted, target)
@@ -48,20 +53,49 @@ export async function writeLines(lines: Iterable<HistoryLine>, file: string, max
 /** An object with its whole spec is some hundred kilobytes. A longer line is no export, and would have to fit into memory. */
 const MAX_LINE_CHARS = 16 * 1024 * 1024
 
-/** Throws for a line that is too long, a damaged archive, or a file that cannot be read. */
-export async function* readLines(file: string): AsyncGenerator<string> {
-  const bytes = createReadStream(file)
-  const input: Readable = PACKED.test(file) ? bytes.pipe(createGunzip()) : bytes
-  if (input !== bytes) bytes.on('error', (e) => input.destroy(e))
-  let rest = ''
-  let count = 0
-  for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
-    const lines = (rest + chunk).split('\n')
-    rest = lines.pop() ?? ''
-    count += lines.length
-    for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line
-    if (rest.length > MAX_LINE_CHARS)
-      throw new KubeNodeError(historyErrors.KN17007({ file, line: count + 1, why: 'it is longer than 16 MiB' }))
+/** Of a file, or of a pipe. Throws for a line that is too long, a damaged archive, or a file that cannot be read. `name` is for messages. */
+export async function* readLines(from: string | Readable, name = String(from)): AsyncGenerator<string> {
+  const bytes = typeof from === 'string' ? createReadStream(from) : from
+  let [begun, length, count]: [string[], number, number] = [[], 0, 0]
+  for await (const chunk of (await unpacked(bytes, name)).setEncoding('utf8') as AsyncIterable<string>) {
+    const [first = '', ...others] = chunk.split('\n')
+    // A long line comes in thousands of chunks: joined once.
+    begun.push(first)
+    length += first.length
+    if (length > MAX_LINE_CHARS)
+      throw new KubeNodeError(historyErrors.KN17007({ file: name, line: count + 1, why: 'it is longer than 16 MiB' }))
+    const rest = others.pop()
+    if (rest === undefined) continue
+    count += 1 + others.length
+    yield withoutReturn(begun.join(''))
+    for (const line of others) yield withoutReturn(line)
+    begun = [rest]
+    length = rest.length
   }
-  if (rest !== '') yield rest
+  if (length > 0) yield begun.join('')
+}
+
+const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line)
+
+const GZIP = [0x1f, 0x8b]
+
+async function unpacked(bytes: Readable, name: string): Promise<Readable> {
+  const isGzip = PACKED.test(name) || (await hasStart(bytes, GZIP))
+  if (!isGzip) return bytes
+  const input = bytes.pipe(createGunzip())
+  bytes.on('error', (e) => input.destroy(e))
+  return input
+}
+
+/** Nothing is consumed. */
+async function hasStart(bytes: Readable, start: readonly number[]): Promise<boolean> {
+  for (;;) {
+    await Promise.race([once(bytes, 'readable'), once(bytes, 'end')])
+    const first = bytes.read(start.length) as Buffer | null
+    if (first !== null) {
+      bytes.unshift(first)
+      return start.every((byte, n) => first[n] === byte)
+    }
+    if (bytes.readableEnded || bytes.destroyed) return false
+  }
 }

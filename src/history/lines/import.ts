@@ -7,7 +7,7 @@ import { historyErrors } from '../history-errors.ts'
 import { historyFile, openForRecording } from '../store/file.ts'
 import { type Gap, HistoryWriter, type PendingRow } from '../store/writer.ts'
 import type { DeedLine } from '../deeds/chain.ts'
-import { type HistoryLine, parsedLine } from './line.ts'
+import { EXPORT_FORMAT, type HistoryLine, hasTexts, parsedLine, unknownFormat } from './line.ts'
 
 const MAX_BATCH = 4_000
 
@@ -27,13 +27,15 @@ export async function imported(texts: AsyncIterable<string>, options: ImportOpti
   const done: Imported[] = []
   let at: ClusterImport | undefined
   let n = 0
+  let isOld = false
   try {
     for await (const text of texts) {
       n++
       if (text === '') continue
-      const line = parsedLine(text)
-      if (line === undefined) throw wrong(options.file, n, 'it is not a line of an exported history')
+      const line = parsedLine(text, isOld)
+      if (line === undefined) throw wrong(options.file, n, whyNot(text))
       if (line.line === 'head') {
+        isOld = hasTexts(line)
         if (at !== undefined) done.push(at.end())
         at = new ClusterImport(line.cluster, line.to, options)
       } else if (at === undefined) throw wrong(options.file, n, 'the first line has no format')
@@ -48,6 +50,13 @@ export async function imported(texts: AsyncIterable<string>, options: ImportOpti
   }
 }
 
+function whyNot(text: string): string {
+  const format = unknownFormat(text)
+  return format === undefined
+    ? 'it is not a line of an exported history'
+    : `its format is ${format}, and this version knows none after ${EXPORT_FORMAT}`
+}
+
 const isZlib = (e: unknown): boolean => String(fieldsOf(e)['code']).startsWith('Z_')
 
 const wrong = (file: string, line: number, why: string): KubeNodeError =>
@@ -55,6 +64,7 @@ const wrong = (file: string, line: number, why: string): KubeNodeError =>
 
 class ClusterImport {
   readonly #cluster: string
+  /** Exclusive. */
   readonly #to: number
   readonly #writer: HistoryWriter
   readonly #subjects = new Map<number, number>()
@@ -69,6 +79,7 @@ class ClusterImport {
     this.#cluster = cluster
     this.#to = to
     this.#writer = new HistoryWriter(openForRecording(folder, cluster, now).db)
+    this.#writer.markImported(true)
   }
 
   /** False if it names an unknown object. */
@@ -116,7 +127,7 @@ class ClusterImport {
   }
 
   #flush(): void {
-    this.#writer.write({ rows: this.#rows, gaps: this.#gaps, deeds: this.#deeds, now: this.#to })
+    this.#writer.write({ rows: this.#rows, gaps: this.#gaps, deeds: this.#deeds, now: this.#to - 1 })
     this.#count += this.#rows.length
     this.#rows = []
     this.#gaps = []

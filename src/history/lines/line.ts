@@ -3,14 +3,20 @@ import { type Subject } from '../store/names.ts'
 import type { DeedLine } from '../deeds/chain.ts'
 import { GAP_REASONS, type GapReason } from '../store/writer.ts'
 import { fieldsOf, isText } from '#lib/fields.ts'
-import { isObject } from '#lib/json.ts'
+import { canonicalJson, isDeeperThan, isObject } from '#lib/json.ts'
+import { shownJsonLine, withoutUnseen } from '#lib/printable.ts'
 
-export const EXPORT_FORMAT = 'kubenode-history/1'
+export const EXPORT_FORMAT = 'kubenode-history/2'
+/** In it the value of a row is a text with JSON in it. */
+const FORMAT_WITH_TEXTS = 'kubenode-history/1'
+const FORMATS: ReadonlySet<unknown> = new Set([EXPORT_FORMAT, FORMAT_WITH_TEXTS])
+/** An object of Kubernetes nests less deeply. */
+const MAX_DEPTH = 64
 
 /** The first line of each cluster in an export. */
 interface HeadLine {
   readonly line: 'head'
-  readonly format: typeof EXPORT_FORMAT
+  readonly format: typeof EXPORT_FORMAT | typeof FORMAT_WITH_TEXTS
   readonly cluster: string
   readonly from: number
   readonly to: number
@@ -32,7 +38,7 @@ export interface RowLine {
   readonly reported?: number
   readonly subject: number
   readonly topic: string
-  /** JSON text as stored; absent if the fact ended. */
+  /** Canonical JSON, as stored. In the line it is the value itself. Absent if the fact ended. */
   readonly value?: string
 }
 
@@ -52,17 +58,35 @@ interface DeedOfLine {
 
 export type HistoryLine = HeadLine | SubjectLine | RowLine | GapLine | DeedOfLine
 
-/** Undefined if the text is not a valid line. */
-export function parsedLine(text: string): HistoryLine | undefined {
-  let value: unknown
+/** One line of JSON in which the value of a row is data, not a text. */
+export function lineText(line: HistoryLine): string {
+  if (line.line !== 'row' || line.value === undefined) return shownJsonLine(line)
+  const { value, ...rest } = line
+  return `${shownJsonLine(rest).slice(0, -1)},"value":${withoutUnseen(value)}}`
+}
+
+/** Undefined if the text is not a valid line. `isOld` is of a file in which values are texts. */
+export function parsedLine(text: string, isOld = false): HistoryLine | undefined {
+  let line: unknown
   try {
-    value = JSON.parse(text)
+    line = JSON.parse(text)
   } catch {
     return undefined
   }
-  if (!isObject(value)) return undefined
-  const check = CHECKS[String(value['line'])]
-  return check?.(value) === true ? (value as unknown as HistoryLine) : undefined
+  // Before anything walks it.
+  if (!isObject(line) || isDeeperThan(line, MAX_DEPTH)) return undefined
+  if (CHECKS[String(line['line'])]?.(line) !== true) return undefined
+  if (line['line'] !== 'row' || !Object.hasOwn(line, 'value')) return line as unknown as HistoryLine
+  if (isOld) return isJson(line['value']) ? (line as unknown as RowLine) : undefined
+  return { ...line, value: canonicalJson(line['value']) } as unknown as RowLine
+}
+
+export const hasTexts = (head: HistoryLine): boolean => head.line === 'head' && head.format === FORMAT_WITH_TEXTS
+
+/** The format in a first line that this version does not know. */
+export function unknownFormat(text: string): string | undefined {
+  const found = /^\{"line":"head","format":"(kubenode-history\/[\w.]{1,20})"/.exec(text)?.[1]
+  return FORMATS.has(found) ? undefined : found
 }
 
 type Check = (v: Readonly<Record<string, unknown>>) => boolean
@@ -87,14 +111,9 @@ function isJson(v: unknown): boolean {
 const maybe = (v: unknown, is: (v: unknown) => boolean): boolean => v === undefined || is(v)
 
 const CHECKS: Readonly<Record<string, Check>> = {
-  head: (v) => v['format'] === EXPORT_FORMAT && isFileName(v['cluster']) && isMoment(v['from']) && isMoment(v['to']),
+  head: (v) => FORMATS.has(v['format']) && isFileName(v['cluster']) && isMoment(v['from']) && isMoment(v['to']),
   subject: (v) => isNumber(v['id']) && ['kind', 'namespace', 'name', 'uid'].every((key) => isText(v[key])),
-  row: (v) =>
-    isMoment(v['observed']) &&
-    isNumber(v['subject']) &&
-    isText(v['topic']) &&
-    maybe(v['reported'], isNumber) &&
-    maybe(v['value'], isJson),
+  row: (v) => isMoment(v['observed']) && isNumber(v['subject']) && isText(v['topic']) && maybe(v['reported'], isNumber),
   gap: (v) => isMoment(v['starts']) && maybe(v['ends'], isMoment) && Object.hasOwn(GAP_REASONS, String(v['why'])),
   deed: (v) =>
     isObject(v['deed']) &&

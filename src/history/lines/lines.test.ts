@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
@@ -10,7 +11,7 @@ import { HistoryReader } from '../ask/reader.ts'
 import { exported } from './export.ts'
 import { readLines, writeLines } from './file.ts'
 import { imported } from './import.ts'
-import { EXPORT_FORMAT, type HistoryLine, parsedLine } from './line.ts'
+import { EXPORT_FORMAT, type HistoryLine, lineText, parsedLine } from './line.ts'
 import { redactedLines } from './redacted.ts'
 import { incidentNodes, inSample } from './sample.ts'
 
@@ -150,15 +151,60 @@ test.each(['../evil', '/tmp/evil', 'a/b', '..', '', 'a\0b', '\u001b[31m', 'a'.re
   },
 )
 
-const ROW = { line: 'row', observed: 1, subject: 1, topic: 'exists', value: 'true' }
+const ROW = { line: 'row', observed: 1, subject: 1, topic: 'exists', value: 'true' } as const
+const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
 test.each([
-  { ...ROW, observed: 1e300 },
-  { ...ROW, observed: -1 },
-  { ...ROW, value: '{bad' },
-  { line: 'deed', deed: { n: 1, observed: 1, who: 'a' } },
-])('no reader gets to see the line %j', (line) => {
-  expect(parsedLine(JSON.stringify(line))).toBeUndefined()
-  expect(parsedLine(JSON.stringify(ROW))).toEqual(ROW)
+  lineText({ ...ROW, observed: 1e300 }),
+  lineText({ ...ROW, observed: -1 }),
+  lineText({ ...ROW, value: nested(100_000) }),
+  '{"line":"deed","deed":{"n":1,"observed":1,"who":"a"}}',
+])('no reader gets to see a bad line (%#)', (line) => {
+  expect(parsedLine(line)).toBeUndefined()
+  expect(parsedLine(lineText(ROW))).toEqual(ROW)
+})
+
+test('a value is data in its line, of every kind of JSON, and the same after an import', () => {
+  const value = '{"a":[1,null,"x\\u001b[31m"],"b":{"c":true}}'
+  expect(JSON.parse(lineText({ ...ROW, value }))).toMatchObject({ value: { a: [1, null, 'x\u001b[31m'] } })
+  for (const one of [value, '"text"', 'null', '3', 'false'])
+    expect(parsedLine(lineText({ ...ROW, value: one }))).toEqual({ ...ROW, value: one })
+  const { value: _, ...ended } = ROW
+  expect(parsedLine(lineText(ended))).toEqual(ended)
+})
+
+test('a line has no character that acts where it is shown', () => {
+  const value = JSON.stringify('\u009b31m\u202e ##[error]x')
+  const text = lineText({ ...ROW, value })
+  expect(text).not.toMatch(/[\u0080-\u009f\u202e]|##\[/)
+  expect(parsedLine(text)).toEqual({ ...ROW, value })
+})
+
+test('a file of the format before, in which values are texts with JSON in them, is imported the same', async () => {
+  const plain = join(folder, 'old.jsonl')
+  const old = lines().map((l) => JSON.stringify(l.line === 'head' ? { ...l, format: 'kubenode-history/1' } : l))
+  writeFileSync(plain, `${old.join('\n')}\n`)
+  const to = join(folder, 'copy')
+  await imported(readLines(plain), { folder: to, file: plain, now: Date.now() })
+  const copy = new HistoryReader(to, CLUSTER)
+  try {
+    expect(whole(copy)).toEqual(w.read(whole))
+  } finally {
+    copy.close()
+  }
+})
+
+test('an export that comes through a pipe is imported, packed or not', async () => {
+  await writeLines(lines(), file())
+  const packed = readFileSync(file())
+  for (const [n, bytes] of [packed, gunzipSync(packed)].entries()) {
+    const input = Readable.from([bytes.subarray(0, 1), bytes.subarray(1)], { objectMode: false })
+    const [done] = await imported(readLines(input, 'standard input'), {
+      folder: join(folder, `${n}`),
+      file: '-',
+      now: 0,
+    })
+    expect(done?.rows).toBeGreaterThan(NODES)
+  }
 })
 
 test.each([
@@ -169,6 +215,11 @@ test.each([
     'line 1: the first line has no format',
   ],
   ['another format', '{"line":"head","format":"x","cluster":"a","from":0,"to":1}', 'line 1: it is not a line'],
+  [
+    'a later format',
+    '{"line":"head","format":"kubenode-history/9","cluster":"a","from":0,"to":1}',
+    'line 1: its format is kubenode-history/9, and this version knows none after kubenode-history/2',
+  ],
 ])('a file with %s is refused, and says where', async (_, text, message) => {
   const bad = join(folder, 'bad.jsonl')
   writeFileSync(bad, `${text}\n`)

@@ -1,6 +1,6 @@
 // Chooses the objects of a sample: all with an incident, and one percent of the nodes without one, so that a rule can be tried against both. Pure.
-import { isOfLifecycle } from '#api/node-conditions.ts'
 import { sha256 } from '#lib/sha256.ts'
+import { isGoodWhenTrue, isNeutral } from '../ask/meaning.ts'
 import type { HistoryReader, Range } from '../ask/reader.ts'
 import type { Subject } from '../store/names.ts'
 
@@ -33,17 +33,13 @@ export function incidentNodes(reader: HistoryReader, range: Range): ReadonlySet<
   return names
 }
 
-/** Conditions that report work, not a problem. */
-const NEUTRAL = /\/(Reconciling|Cordoned|Drained|Paused)$/
 const CONDITION = 'status/conditions/'
 
 function isTrouble(topic: string, value: string): boolean {
   if (!topic.startsWith(CONDITION)) return false
-  const isGoodWhenTrue = /\/(Ready|AgentReachable|NodeReady|Joined|ComponentsConsistent|InfrastructureReady)$/.test(
-    topic,
-  )
+  const type = topic.slice(CONDITION.length)
   const isTrue = value.includes('"status":"True"')
-  return isGoodWhenTrue ? !isTrue : isTrue && !NEUTRAL.test(topic) && !isOfLifecycle(topic.slice(CONDITION.length))
+  return isGoodWhenTrue(type) ? !isTrue : isTrue && !isNeutral(type)
 }
 
 function nodeOfJob(spec: string): string {

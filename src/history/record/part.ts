@@ -77,6 +77,7 @@ export class HistoryPart implements Part {
       writer = new HistoryWriter(db)
       aliveAt = undefined
     }
+    writer.markImported(false)
     const recorder = new Recorder({
       cluster,
       writer,

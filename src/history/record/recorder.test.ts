@@ -44,6 +44,25 @@ test('transitions are recorded with both times; heartbeats are not', async () =>
   expect(w.read((r) => r.gaps())).toEqual([])
 })
 
+test('a recorder that was killed leaves an open gap before the next one starts, and a running one leaves none', async () => {
+  const w = world()
+  w.plantNode('n-1')
+  await w.recorder()
+  await w.clock.advance(60_000)
+  expect(w.read((r) => r.silentSince(w.clock.now()))).toBeUndefined()
+  expect(w.read((r) => r.gapsUntil(w.clock.now()))).toEqual([])
+  const killed = w.snapshot()
+  const last = w.clock.now()
+  await w.clock.advance(60_000)
+  const [gap, ...others] = w.read((r) => r.gapsUntil(w.clock.now()), killed)
+  expect(others).toEqual([])
+  expect(gap).toMatchObject({ why: 'NotWritten', ends: undefined })
+  expect(gap?.starts).toBeLessThanOrEqual(last)
+  expect(gap?.starts).toBeGreaterThan(last - 6_000)
+  // A question about the time before is not in doubt.
+  expect(w.read((r) => r.gapsUntil(w.clock.now(), { from: 0, to: last - 10_000 }), killed)).toEqual([])
+})
+
 test('a deleted node ends, and one of the same name is another', async () => {
   const w = world()
   w.plantNode('n-1')

@@ -12,6 +12,10 @@ const PAGE_BYTES = 8_192
 /** The id of a row is its time of observation times this, plus a number: rows are in the order of observation, and a time range is a range of ids. */
 export const ROWS_PER_MS = 1_024
 
+/** Names in `fact`: when the recorder last wrote, and that lines of an export were imported, so that no recorder is expected. */
+export const ALIVE = 'alive'
+export const IMPORTED = 'imported'
+
 /**
  * `row` has one row per transition. `value` is NULL if the fact ended. `age` is how many seconds earlier the source dates it; NULL without a date.
  * `value.used` is the last day on which a row with the value was written, counted from 1970. `open` is the current state, with which a restarted recorder compares.

@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Packed, NOT_REPORTED, packed } from '../facts/transition.ts'
 import { type DeedLine, beginningOf } from '../deeds/chain.ts'
-import { ROWS_PER_MS } from './layout.ts'
+import { ALIVE, IMPORTED, ROWS_PER_MS } from './layout.ts'
 import { LINKING_TOPICS, namesIn, namesInDeed } from './links.ts'
 import { Names } from './names.ts'
 
@@ -33,6 +33,7 @@ export interface Gap {
 
 export const GAP_REASONS = {
   RecorderAway: 'no recorder ran',
+  NotWritten: 'no recorder has written since: none runs, or it cannot write',
   WatchLost: 'the API server did not answer, or had forgotten what happened since',
   WatchLate: 'the API server was silent: what happened was observed later',
   ServerWentBack: 'the API server was restored from a backup',
@@ -81,7 +82,7 @@ export class HistoryWriter {
     this.#close = db.prepare('DELETE FROM open WHERE subject = ? AND topic = ?')
     this.#gap = db.prepare('INSERT INTO gap (starts, ends, why, kind, subject, details) VALUES (?, ?, ?, ?, ?, ?)')
     this.#deed = db.prepare('INSERT INTO deed VALUES (?, ?, ?)')
-    this.#alive = db.prepare("INSERT INTO fact VALUES ('alive', ?) ON CONFLICT DO UPDATE SET value = excluded.value")
+    this.#alive = db.prepare(`INSERT INTO fact VALUES ('${ALIVE}', ?) ON CONFLICT DO UPDATE SET value = excluded.value`)
     this.#openOf = db.prepare('SELECT topic, value, stamp FROM open WHERE subject = ?')
     this.#use = db.prepare('UPDATE value SET used = ? WHERE id = ? AND used < ?')
     this.#deedName = db.prepare('INSERT OR IGNORE INTO deed_name VALUES (?, ?)')
@@ -92,8 +93,14 @@ export class HistoryWriter {
 
   /** The last write; undefined for a new history. */
   alive(): number | undefined {
-    const value = this.#db.prepare("SELECT value FROM fact WHERE name = 'alive'").get()?.['value']
+    const value = this.#db.prepare('SELECT value FROM fact WHERE name = ?').get(ALIVE)?.['value']
     return value === undefined ? undefined : Number(value)
+  }
+
+  /** Readers expect a recorder to write all the time, but not of an import. */
+  markImported(isImport: boolean): void {
+    if (isImport) this.#db.prepare('INSERT OR REPLACE INTO fact VALUES (?, 1)').run(IMPORTED)
+    else this.#db.prepare('DELETE FROM fact WHERE name = ?').run(IMPORTED)
   }
 
   /** Time of observation of the last row; 0 for a new history. */

@@ -1,5 +1,6 @@
 // A command's access to the outside world, passed in so that tests can observe it.
 
+import type { Readable } from 'node:stream'
 import { lineWriter } from '../line-writer.ts'
 
 export interface Io {
@@ -20,6 +21,8 @@ export interface Io {
   readonly color?: 'auto' | 'always' | 'never'
   /** Aborts when a command that follows changes should end because its reader exited. */
   readonly signal?: AbortSignal
+  /** What a pipe brings, for a command that reads `-`. Undefined at a terminal. */
+  readonly input?: () => Readable
   /** Reads one line from the user; undefined without a terminal. */
   readonly ask?: (question: string) => Promise<string>
 }

@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { withNamespace, withServer } from '../../fleet/connect.ts'
+import { outputOption } from '../../output.ts'
 import type { ShowOptions } from './found.ts'
 import type { TraceOptions } from './trace.ts'
 import { withAt } from '../../fleet/history-options.ts'
@@ -20,7 +21,9 @@ export function register(program: Command, io: Io): void {
       'explain what objects wait for, since when, what unblocks them, and what to do first; without an object all that is wrong or waits in the fleet, worst first: exit 1 when something needs attention',
     )
     .argument('[what...]', 'kind/name, or the name alone; rack/NAME, zone/NAME; several; all contexts when left out')
-    .addOption(new Option('-o, --output <form>', 'form of the output, without an object').choices(['text', 'json']))
+    .addOption(
+      new Option('-o, --output <form>', 'form of the output, without an object or with --at').choices(['text', 'json']),
+    )
     .action(async (words: string[], options: WhyOptions) => {
       const { why, whyFleet, whyAt } = await import('./why.ts')
       if (options.at !== undefined) return whyAt(words, { ...options, at: options.at }, io)
@@ -30,5 +33,6 @@ export function register(program: Command, io: Io): void {
   withAt(withNamespace(withServer(program.command('trace'))))
     .description('show which commit an object comes from and who wrote its fields, or what became of a commit')
     .argument('<what...>', 'kind/name, the name alone, or a commit on the hub')
+    .addOption(outputOption(['text', 'json']).default('text'))
     .action(async (words: string[], options: TraceOptions) => (await import('./trace.ts')).trace(words, options, io))
 }

@@ -78,7 +78,7 @@ export async function why(words: readonly string[], options: ShowOptions, io: Io
 
 /** What an object waited for at that time, explained by the same code as for the present. */
 export async function whyAt(words: readonly string[], options: WhyOptions & AtOptions, io: Io): Promise<void> {
-  const [{ inThePast }, { readWhy }, { storyLines }] = await Promise.all([
+  const [{ answerAt, inThePast }, { readWhy }, { storyLines }] = await Promise.all([
     import('../../fleet/past.ts'),
     import('#explain/read-why.ts'),
     import('#explain/finding.ts'),
@@ -86,7 +86,7 @@ export async function whyAt(words: readonly string[], options: WhyOptions & AtOp
   await inThePast(words, options, io, async (found) => {
     const stories = await Promise.all(found.map(({ client, object, at }) => readWhy(client, object, at)))
     if (options.output === 'json') {
-      io.out(shownJson(stories))
+      io.out(shownJson(found.map((one, n) => answerAt(one, stories[n]))))
       return
     }
     const paint = paintOf(hasColors(io))

@@ -13,6 +13,7 @@ import type { RepairOptions } from './repairing.ts'
 import { type ServerOptions, connect, withServer } from '../../fleet/connect.ts'
 import { repairErrors } from './repair-errors.ts'
 import { type AtOptions, type HistoryOptions, withAt } from '../../fleet/history-options.ts'
+import type { PastAnswer } from '../../fleet/past.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
 
 interface WhyNotOptions extends ServerOptions, HistoryOptions {
@@ -40,20 +41,23 @@ export function register(program: Command, io: Io): void {
 
 /** What blocked the repair of a node at that time: its rules, limits and holds. */
 async function whyNotAt(what: string, options: WhyNotOptions & AtOptions, io: Io): Promise<void> {
-  const [{ inThePast }, { observeRepairs }, { blockerLines, blockers }] = await Promise.all([
+  const [{ answerAt, inThePast }, { observeRepairs }, { blockerLines, blockers }] = await Promise.all([
     import('../../fleet/past.ts'),
     import('#explain/repairs/observe.ts'),
     import('#explain/repairs/blockers.ts'),
   ])
   await inThePast([what.includes('/') ? what : `node/${what}`], options, io, async (found) => {
-    for (const { client, object, at } of found) {
+    const answers: PastAnswer[] = []
+    for (const one of found) {
+      const { client, object, at } = one
       const name =
         object.kind === 'Node' ? (object.metadata.name ?? '') : await nodeOfMachine(client, object.metadata.name ?? '')
       const seen = await observeRepairs(client, name, at)
       if (seen === undefined) continue
-      if (options.output === 'json') io.out(shownJson(blockers(seen)))
+      if (options.output === 'json') answers.push(answerAt(one, blockers(seen)))
       else io.out(shownInWindow(io, blockerLines(seen)))
     }
+    if (options.output === 'json') io.out(shownJson(answers))
   })
 }
 

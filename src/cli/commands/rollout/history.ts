@@ -14,7 +14,7 @@ export function register(program: Command, io: Io): void {
     )
     .argument(
       '[what...]',
-      'cluster/NAME on the hub, or set/NAME in its cluster, for commits, all when left out; node/NAME, machine/NAME, rule/NAME, release/NAME, permit/NAME, job/NAME; who [NAME]; recorded; export FILE; sample FILE; import FILE FOLDER',
+      'cluster/NAME on the hub, or set/NAME in its cluster, for commits, all when left out; node/NAME, machine/NAME, rule/NAME, release/NAME, permit/NAME, job/NAME; who [NAME]; recorded; export FILE; sample FILE; import FILE FOLDER; - for a pipe',
     )
     .option('--since <time>', 'from when: a time, a day, or how long ago, such as 3d; from the beginning when left out')
     .option('--until <time>', 'until when; now when left out')

@@ -2,8 +2,9 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { EXPORT_FORMAT, type HistoryLine } from '#history/lines/line.ts'
+import { EXPORT_FORMAT, type HistoryLine, lineText } from '#history/lines/line.ts'
 import { run } from '../../program.ts'
 
 const BEGIN = Date.parse('2026-11-20T12:00:00Z')
@@ -45,16 +46,21 @@ const LINES: readonly HistoryLine[] = [
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'kubenode-forms-'))
-  writeFileSync(join(folder, 'a.jsonl'), `${LINES.map((l) => JSON.stringify(l)).join('\n')}\n`)
+  writeFileSync(join(folder, 'a.jsonl'), `${LINES.map(lineText).join('\n')}\n`)
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function told(line: string, columns?: number): Promise<string> {
-  let text = ''
-  const add = (more: string): void => void (text += more)
+async function told(line: string, columns?: number, input?: string): Promise<string> {
+  const { out, err } = await answered(line, columns, input)
+  return `${err}${out}`
+}
+
+async function answered(line: string, columns?: number, input?: string): Promise<{ out: string; err: string }> {
+  const text = { out: '', err: '' }
   await run(line.split(' '), {
-    out: add,
-    err: add,
+    out: (more) => void (text.out += more),
+    err: (more) => void (text.err += more),
+    ...(input !== undefined && { input: () => Readable.from([Buffer.from(input)], { objectMode: false }) }),
     env: {},
     isTerminal: false,
     cwd: folder,
@@ -84,8 +90,57 @@ test.each([
 test('--at wants an object, and a time when it existed', async () => {
   expect(await told('why --at 3d --history a.jsonl')).toContain('as in kubenode why node/NAME --at 3d')
   expect(await told('why node/n-1 --at 2026-11-19 --history a.jsonl')).toContain(
-    'KN17005: nothing was recorded about node/n-1 at 2026-11-19T00:00:00Z; correct the name, or give a time when it existed',
+    'KN17006: cannot tell what was known at 2026-11-19T00:00:00Z: nothing had been recorded yet; give a later time; recorded are: prod from 2026-11-20T12:00:00Z',
   )
+  expect(await told('why node/n-1 --at 2126-11-19 --history a.jsonl')).toContain(
+    'KN17006: cannot tell what was known at 2126-11-19T00:00:00Z: that is in the future',
+  )
+  expect(await told('why node/n-2 --at 2026-11-20T12:05:00Z --history a.jsonl')).toContain(
+    'KN17005: nothing was recorded about node/n-2 at 2026-11-20T12:05:00Z; correct the name, or give a time when it existed',
+  )
+})
+
+test.each(['why node/n-1', 'why-not n-1', 'trace node/n-1'])('%s --at answers in one form of JSON', async (line) => {
+  const { out, err } = await answered(`${line} --at 2026-11-20T12:01:30Z -o json --history a.jsonl`)
+  expect(err).toBe(
+    'as recorded in cluster prod at 2026-11-20T12:01:30Z\nwarning: not recorded from 2026-11-20T12:01:00Z to 2026-11-20T12:02:00Z (no recorder ran); what follows was known before\n',
+  )
+  expect(JSON.parse(out)).toEqual([
+    {
+      cluster: 'prod',
+      at: '2026-11-20T12:01:30Z',
+      object: 'node/n-1',
+      notRecorded: [{ from: '2026-11-20T12:01:00Z', to: '2026-11-20T12:02:00Z', why: 'no recorder ran' }],
+      answer: expect.anything(),
+    },
+  ])
+})
+
+test('the rows of a life have data as values, and objects by name', async () => {
+  const { out } = await answered('history release/fleet-1 --history a.jsonl -o json')
+  const [life] = JSON.parse(out) as readonly { readonly rows: readonly object[]; readonly gaps: readonly object[] }[]
+  expect(life?.rows).toContainEqual({
+    observed: BEGIN + 9 * MINUTE,
+    object: 'release/kubenode-system/fleet-1',
+    uid: 'u-2',
+    topic: 'status/phase',
+    value: 'Succeeded',
+  })
+  expect(life?.gaps).toContainEqual({
+    starts: BEGIN + MINUTE,
+    ends: BEGIN + 2 * MINUTE,
+    kind: 'Release',
+    why: 'no recorder ran',
+  })
+})
+
+test('an export to a pipe is imported from one', async () => {
+  const { out } = await answered('history export - --history a.jsonl')
+  expect(out.split('\n')[0]).toContain(EXPORT_FORMAT)
+  expect(await told('history import - copy', undefined, out)).toBe('ask with --history copy\nprod: 5 rows\n')
+  const again = await answered('history export - --history copy')
+  expect(again.out).toBe(out)
+  expect(await told('history import - copy')).toContain('KN17010: cannot import from a terminal')
 })
 
 test('one interruption is one gap and one line, though each kind has its own', async () => {

@@ -1,4 +1,5 @@
 // Shows recorded history: the timeline of an object, who did what, and what is recorded.
+import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
@@ -6,16 +7,17 @@ import { hasColors, paintOf, type Tone } from '#lib/terminal/paint.ts'
 import { deedText, momentText, timelineLines, type TimelineLine } from '#explain/past/timeline.ts'
 import { clusterLifeOf } from '#history/ask/cluster-life.ts'
 import { lifeOf } from '#history/ask/lives.ts'
-import type { HistoryReader } from '#history/ask/reader.ts'
+import type { HistoryReader, Range } from '#history/ask/reader.ts'
 import { rangeIn } from '#history/ask/when.ts'
 import { type DeedLine, chainProblem } from '#history/deeds/chain.ts'
 import { historyErrors } from '#history/history-errors.ts'
+import { GAP_REASONS } from '#history/store/writer.ts'
 import { readersOf, withReaders } from '../../fleet/histories.ts'
 import type { HistoryOptions, RangeOptions } from '../../fleet/history-options.ts'
 import { kindOf } from '../../fleet/name-word.ts'
 import { named } from '../../fleet/target.ts'
 import type { WholeForm } from '../../get/whole.ts'
-import { printed } from './print-recorded.ts'
+import { lifeData, printed } from './print-recorded.ts'
 
 export interface HistoryCommandOptions extends HistoryOptions, RangeOptions {
   readonly kubeconfig?: string
@@ -65,8 +67,9 @@ export async function showLife(what: readonly string[], options: HistoryCommandO
       ...own.map((reader) => lifeOf(reader, type.kind, name, range)),
       ...whole.map((reader) => clusterLifeOf(reader, range)),
     ]
+    warnOfSilence([...own, ...whole], range, io)
     if (options.output !== undefined) {
-      await printed(io, options.output, lives)
+      await printed(io, options.output, lives.map(lifeData))
       return
     }
     const paint = paintOf(hasColors(io))
@@ -75,6 +78,20 @@ export async function showLife(what: readonly string[], options: HistoryCommandO
       for (const { text, tone } of timelineLines(life, { columns, most: MAX_LINES }))
         io.out(`${paint(TONES[tone], printableLine(text))}\n`)
   })
+}
+
+/** Nothing newer is known, and that must not look like nothing happened. */
+function warnOfSilence(readers: readonly HistoryReader[], { to }: Range, io: Io): void {
+  const now = Date.now()
+  for (const reader of new Set(readers)) {
+    const since = reader.silentSince(now)
+    if (since !== undefined && since < to)
+      io.err(
+        shownLine(
+          `warning: cluster ${reader.cluster} is not recorded since ${momentText(since)} (${formatDuration(now - since)}): ${GAP_REASONS.NotWritten}`,
+        ),
+      )
+  }
 }
 
 function notRecorded(readers: readonly HistoryReader[], kind: string, what: string, name: string): KubeNodeError {
@@ -92,6 +109,7 @@ export async function showWho(of: string | undefined, options: HistoryCommandOpt
     const chosen = readersOf(readers, options.cluster)
     const deeds = chosen.flatMap((r) => [...r.deeds(range)]).toSorted((a, b) => a.observed - b.observed)
     const wanted = deeds.filter((d) => of === undefined || isOf(d, of))
+    warnOfSilence(chosen, range, io)
     // As stored, each with its digest.
     if (options.output !== undefined) await printed(io, options.output, wanted)
     else

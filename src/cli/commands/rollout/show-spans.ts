@@ -46,7 +46,7 @@ export async function showRecorded(options: HistoryCommandOptions, io: Io): Prom
 
 function recordedIn(reader: HistoryReader, now: number) {
   const span = reader.span()
-  const gaps = reader.gaps().filter((g) => g.subject === undefined)
+  const gaps = reader.gapsUntil(now).filter((g) => g.subject === undefined)
   return {
     cluster: reader.cluster,
     since: span && momentText(span.begins),
