@@ -51,7 +51,7 @@ export function isFound(object: KubeObject, recorded?: { readonly uid?: string; 
 export const hasOtherWriter = ({ metadata: { managedFields = [] } }: KubeObject): boolean =>
   managedFields.length === 0 || managedFields.some((m) => isMain(m) && m.manager !== FIELD_MANAGERS.cli && !isOfSync(m))
 
-const isOfSync = ({ manager = '' }: Entries[number]): boolean =>
+export const isOfSync = ({ manager = '' }: Entries[number]): boolean =>
   manager === FIELD_MANAGERS.sync || isSourceManager(manager)
 
 const isAppliedBy = ({ metadata }: KubeObject, manager: string): boolean =>

@@ -3,22 +3,23 @@
 import type { Approval } from '#api/kinds/approval.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { Cluster } from '#api/kinds/cluster.ts'
+import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import { stagePart } from '#api/protocol/part.ts'
-import { createdMs } from '#api/schema/object-meta.ts'
+import { createdMs, namespacedName } from '#api/schema/object-meta.ts'
+import { declaredOnHub } from '#delivery/declared-on-hub.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { approvalNeed } from '#defender/approvals.ts'
 import { compilePolicy } from '#defender/compile-policy.ts'
 import type { Unit } from '#defender/unit.ts'
 import { type Approver, type Gate, type Stage, approversOf } from '#sync/release/gates.ts'
-import { type Risk, riskGate, riskOf } from '#sync/release/risk.ts'
+import { moveRisk, type Risk, riskGate, risksOf } from '#sync/release/risk.ts'
 import { splitByTrack, targetDigest, targetsDigest } from '#sync/release/tracks.ts'
+import { memberOf } from '#sync/release/members.ts'
 import { withTurns } from '#sync/release/turns.ts'
 import type { Inventory, NewestContent, SourceRules } from './inventory.ts'
-import { planesIn } from './plane-changes.ts'
 import { bindingHub, isInStage, isMember } from './stage-members.ts'
 
 export interface NeededApproval {
@@ -75,6 +76,7 @@ export interface ReleaseChange {
 export function releaseApprovals(request: ReleaseChange): readonly NeededApproval[] {
   const { before, after, inventories, now } = request
   const { pipelines, clusters } = bindingHub(before, after)
+  const wanted = new Map(declaredOnHub(clusterKind, after).map((c) => [namespacedName(c), c]))
   const valid = inventories.flatMap((i) => i.approvals).filter(({ spec: { until } }) => !isPast(until, now))
   return releasesOf(request, pipelines).flatMap(({ pipelines: mine, changed, digest, since }) => {
     const given = valid.filter((a) => a.spec.digest === digest && !(createdMs(a) < since))
@@ -85,24 +87,34 @@ export function releaseApprovals(request: ReleaseChange): readonly NeededApprova
     )
     const isReached = (stage: Stage) =>
       stage.clusters.hub === true ? changed.has(HUB_TARGET) : reached.some((c) => isInStage(stage, c))
-    const risksOf = (stage: Stage) =>
-      reached.filter((c) => isInStage(stage, c)).flatMap((c) => riskIn(c, request) ?? [])
+    const stages = mine.flatMap(({ spec }) => spec.stages)
+    const allRisks = (stage: Stage) =>
+      reached
+        .filter((c) => isInStage(stage, c))
+        .flatMap((c) => risksIn(c, wanted.get(namespacedName(c)), stages, inventories))
     return mine
       .flatMap(({ spec }) => spec.stages.filter(isReached))
       .flatMap((stage) =>
-        [...gatesOf(stage), riskGate(stage, risksOf(stage)) ?? []]
+        [...gatesOf(stage), riskGate(stage, allRisks(stage)) ?? []]
           .flat()
           .flatMap((gate) => gateApproval(stage.name, gate, people)),
       )
   })
 }
 
-/** A stage asks for an Approval of it, unless the pipeline says otherwise. */
-function riskIn({ metadata, spec }: Cluster, { after, inventories }: ReleaseChange): Risk | undefined {
-  const { namespace = '', name = '' } = metadata
-  const wanted = planesIn(after.get(HUB_TARGET)).get(`${namespace}/${name}`)
+/** A stage asks for an Approval of them, unless the pipeline says otherwise. */
+function risksIn(
+  old: Cluster,
+  wanted: Cluster | undefined,
+  stages: readonly Stage[],
+  inventories: readonly Inventory[],
+): readonly Risk[] {
+  if (wanted === undefined) return []
+  const { namespace = '', name = '' } = old.metadata
   const live = inventories.flatMap((i) => i.planes ?? []).find((p) => p.name === name && p.namespace === namespace)
-  return wanted && riskOf(name, wanted.spec, { spec, machines: live?.machines })
+  const machines = live?.machines
+  const move = moveRisk(name, { stages, from: memberOf(old), to: memberOf(wanted), machines })
+  return [...risksOf(name, wanted.spec, { spec: old.spec, machines }), ...(move === undefined ? [] : [move])]
 }
 
 const gatesOf = ({ before = [], gates = [], after = [] }: Stage): readonly Gate[] => [...before, ...gates, ...after]

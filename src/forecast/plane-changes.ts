@@ -10,7 +10,7 @@ import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { mayAsk, type Risk, riskGate, riskOf } from '#sync/release/risk.ts'
+import { mayAsk, type Risk, riskGate, risksOf } from '#sync/release/risk.ts'
 import { type BindingHub, bindingHub, isInStage } from './stage-members.ts'
 
 type ControlPlane = NonNullable<Cluster['spec']['controlPlane']>
@@ -83,7 +83,7 @@ function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[
     if (old === undefined || from === undefined || to === undefined || from === to) return []
     const { name = '', namespace = '' } = wanted.metadata
     const live = now?.find((p) => p.name === name && p.namespace === namespace)
-    const turn = turnOf(pipelines, old, riskOf(name, wanted.spec, { spec: old.spec, machines: live?.machines }))
+    const turn = turnOf(pipelines, old, risksOf(name, wanted.spec, { spec: old.spec, machines: live?.machines }))
     const time = now === undefined ? '' : timeText(live?.tookMs)
     const [oldMinor, newMinor] = [minorOf(from), minorOf(to)]
     // The embedded API server keeps its data across any change of its reported version. Within a minor version the old programs can read what the new ones
@@ -116,7 +116,7 @@ function otherChanges(before: Targets, after: Targets): readonly PlaneChange[] {
   const { pipelines } = bindingHub(before, after)
   return [...planesIn(after.get(HUB_TARGET))].flatMap(([key, { metadata, spec }]) => {
     const old = olds.get(key)
-    const turn = old && turnOf(pipelines, old, undefined)
+    const turn = old && turnOf(pipelines, old, [])
     if (old === undefined || turn === undefined) return []
     const fields = [
       ...OTHERS.filter((field) => !jsonEqual(spec.controlPlane?.[field], old.spec.controlPlane?.[field])),
@@ -129,12 +129,12 @@ function otherChanges(before: Targets, after: Targets): readonly PlaneChange[] {
 }
 
 /** Its turn in the pipeline, by the cluster's stage before the commit. */
-function turnOf(pipelines: BindingHub['pipelines'], old: Cluster, risk: Risk | undefined): string | undefined {
+function turnOf(pipelines: BindingHub['pipelines'], old: Cluster, risks: readonly Risk[]): string | undefined {
   const turns = pipelines.flatMap(({ spec: { stages } }) => {
     const at = stages.findIndex((stage) => isInStage(stage, old))
     const stage = stages[at]
     if (stage === undefined) return []
-    const isAsked = risk !== undefined && (riskGate(stage, [risk]) !== undefined || !mayAsk(stage))
+    const isAsked = risks.length > 0 && (riskGate(stage, risks) !== undefined || !mayAsk(stage))
     return [`in stage ${stage.name}, ${at + 1} of ${stages.length}${isAsked ? ', after an approval' : ''}`]
   })
   return turns[0]

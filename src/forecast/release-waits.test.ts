@@ -133,3 +133,21 @@ describe('windows of stages', () => {
     expect(waits(hubWith(undefined), closed)).toEqual([])
   })
 })
+
+describe('a cluster in no stage', () => {
+  const waits = (before: Targets, after: Targets, clusters: readonly string[]) =>
+    releaseWaits({ before, after, clusters, inventories: [], now: NOW }).map((w) => w.what)
+  const none = hubWith(undefined, 'nowhere')
+  const WAITS = ['1 cluster in no stage of a pipeline: prod-1; nothing changes there until a commit gives it a stage']
+
+  test('waits, whether its objects change or its Cluster does', () => {
+    expect(waits(none, none, ['prod-1'])).toEqual(WAITS)
+    expect(waits(none, hubWith(undefined, 'elsewhere'), ['hub'])).toEqual(WAITS)
+  })
+
+  test('waits no longer where the commit gives it a stage, and not yet where the commit takes it', () => {
+    expect(waits(none, hubWith(undefined, 'prod'), ['prod-1'])).toEqual([])
+    expect(waits(hubWith(undefined), none, ['prod-1'])).toEqual([])
+    expect(waits(none, none, ['test-1'])).toEqual([])
+  })
+})

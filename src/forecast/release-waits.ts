@@ -1,15 +1,20 @@
-// What delays a commit's release regardless of its machines: a hold on the source, and the windows of stages. Pure.
+// What delays a commit's release regardless of its machines: a hold on the source, the windows of stages, and clusters in no stage. Pure.
+import { type Cluster, cluster } from '#api/kinds/cluster.ts'
 import { HUB_TARGET } from '#api/names.ts'
+import { declaredOnHub } from '#delivery/declared-on-hub.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { endOfHold } from '#permits/holds/names.ts'
 import { holdOver } from '#permits/holds/reach.ts'
 import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
+import { someOf } from '#lib/some-of.ts'
+import { jsonEqual } from '#lib/json.ts'
 import { openingOf } from '#permits/windows.ts'
 import type { Inventory } from './inventory.ts'
 import { type BindingHub, bindingHub, isInStage, type Stage } from './stage-members.ts'
 
 export interface ReleaseWait {
-  readonly is: 'Hold' | 'Window'
+  readonly is: 'Hold' | 'Window' | 'NoStage'
   readonly what: string
 }
 
@@ -25,7 +30,39 @@ export interface ReleaseWaitsRequest {
 export const releaseWaits = (request: ReleaseWaitsRequest): readonly ReleaseWait[] =>
   request.clusters.length === 0
     ? []
-    : [...sourceHolds(request), ...closedWindows(request, bindingHub(request.before, request.after))]
+    : [
+        ...sourceHolds(request),
+        ...closedWindows(request, bindingHub(request.before, request.after)),
+        ...stageless(request, bindingHub(request.before, request.after)),
+      ]
+
+/** Sync applies nothing there. A cluster that the commit adds, or gives a stage, is in the stage that the commit names. */
+function stageless(
+  { clusters, after }: ReleaseWaitsRequest,
+  { pipelines, clusters: all }: BindingHub,
+): readonly ReleaseWait[] {
+  if (pipelines.length === 0) return []
+  const wanted = new Map(declaredOnHub(cluster, after).map((c) => [c.metadata.name, c]))
+  const isChanged = (c: Cluster): boolean => {
+    const now = wanted.get(c.metadata.name)
+    return clusters.includes(c.metadata.name ?? '') || (now !== undefined && !jsonEqual(now.spec, c.spec))
+  }
+  const isStaged = (c: Cluster) => pipelines.some(({ spec }) => spec.stages.some((stage) => isInStage(stage, c)))
+  const lost = all
+    .filter(isChanged)
+    .filter((c) => ![c, wanted.get(c.metadata.name)].some((each) => each !== undefined && isStaged(each)))
+    .map(({ metadata: { name = '' } }) => name)
+  if (lost.length === 0) return []
+  const are = `${counted(lost.length, 'cluster')} in no stage of a pipeline: ${someOf(lost, MOST_NAMED)}`
+  return [
+    {
+      is: 'NoStage',
+      what: `${are}; nothing changes there until a commit gives ${lost.length === 1 ? 'it' : 'each'} a stage`,
+    },
+  ]
+}
+
+const MOST_NAMED = 3
 
 /** A held source follows no new commit, so sync applies nothing from it. */
 function sourceHolds({ inventories, now }: ReleaseWaitsRequest): readonly ReleaseWait[] {

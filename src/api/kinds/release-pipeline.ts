@@ -14,7 +14,7 @@ export const MAX_GATES = 16
 const EXEMPTIONS = ['Windows', 'Approvals', 'Holds', 'Freezes', 'Budgets'] as const
 
 /** Changes of a Cluster with machines that need an Approval, unless the stage says otherwise. */
-export const RISKY_CHANGES = ['Versions', 'Rotations'] as const
+export const RISKY_CHANGES = ['Versions', 'Rotations', 'Moves', 'Deletions'] as const
 export type RiskyChange = (typeof RISKY_CHANGES)[number]
 
 const share = (doc: string, value: number) => s.fallback(s.int(doc, { min: 0, max: 100 }), value)
@@ -121,7 +121,7 @@ const stage = s.obj('One stage.', {
   windows: s.optional(f.windows('Clusters are started only within one of these windows.')),
   withoutApproval: s.optional(
     s.setOf(
-      'High-risk changes of Clusters with machines that start in this stage without an Approval: another version of the control plane, a rotation of its keys. If absent, each of them needs one Approval of the release, by any user who may approve, unless a gate before the stage asks for one.',
+      'High-risk changes of Clusters with machines that start in this stage without an Approval: another version of the control plane, a rotation of its keys, a move to an earlier stage or out of all stages, deletion. If absent, each of them needs one Approval of the release, by any user who may approve, unless a gate before the stage asks for one.',
       s.choice('One of them.', [...RISKY_CHANGES]),
       { max: RISKY_CHANGES.length },
     ),

@@ -160,7 +160,9 @@ describe('what a pipeline no longer demands', () => {
       'it moves from stage prod to test: gate board (before) is removed',
       'it moves from stage prod to test: it has no gates left',
     ])
-    expect(moved('prod', 'other')).toEqual(['it leaves stage prod of pipeline standard and has none'])
+    expect(moved('prod', 'other')).toEqual([
+      'it leaves stage prod of pipeline standard and has none: nothing changes there until a commit gives it a stage',
+    ])
     expect(moved('test', 'prod')).toEqual([])
     expect(moved('other', 'test')).toEqual([])
   })
@@ -176,7 +178,7 @@ describe('what a pipeline no longer demands', () => {
       'no stage that takes it',
       { names: ['test-1'] },
       { names: ['prod-9'] },
-      ['it leaves stage prod of pipeline standard and has none'],
+      ['it leaves stage prod of pipeline standard and has none: nothing changes there until a commit gives it a stage'],
     ],
     ['the same stage by its labels', { names: ['test-1'] }, { selector: { matchLabels: { a: 'b' } } }, []],
   ])('a cluster that stays as it is, and a pipeline with %s', (_, test, prod, expected) => {

@@ -118,7 +118,10 @@ function movesIn(before: RenderedTarget | undefined, after: RenderedTarget | und
       const from = spec.stages.find((s) => isInStage(s, old))
       const to = later.spec.stages.find((s) => isInStage(s, now))
       if (from === undefined || from.name === to?.name) return []
-      if (to === undefined) return [`it leaves stage ${from.name} of pipeline ${metadata.name ?? ''} and has none`]
+      if (to === undefined)
+        return [
+          `it leaves stage ${from.name} of pipeline ${metadata.name ?? ''} and has none: nothing changes there until a commit gives it a stage`,
+        ]
       return stageFound(from, to).map((text) => `it moves from stage ${from.name} to ${to.name}: ${text}`)
     })
     return what.length === 0 ? [] : [{ object, what }]

@@ -23,7 +23,7 @@ export const heldTexts = (outlook: Outlook): readonly string[] => [
 ]
 
 export const sourceHeldTexts = ({ waits = [] }: Outlook): readonly string[] =>
-  waits.filter(({ is }) => is === 'Hold').map(({ what }) => what)
+  waits.filter(({ is }) => is !== 'Window').map(({ what }) => what)
 
 const heldSets = ({ clusters }: Outlook) =>
   clusters.flatMap(({ prediction: { cluster, stuck } }) =>

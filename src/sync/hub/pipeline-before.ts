@@ -1,7 +1,6 @@
 // The pipeline of a Release as it was before its commit: a failing commit must not choose what happens next, and no commit may drop the gates that it has to pass.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { API_GROUP } from '#api/kind.ts'
-import { cluster, type Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { releasePipeline, type ReleasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -15,7 +14,6 @@ import { applyDefaults } from '#api/schema/default.ts'
 import { chainOf, releasesIn } from '../release/chain.ts'
 import { mayHaveTouched } from '../release/history.ts'
 import { HUB, splitByTrack } from '../release/tracks.ts'
-import { labelsOfCluster } from '../release/turns.ts'
 import { withinScope } from '../sources/scope.ts'
 import { revertPolicyOf, type RevertPolicy } from '../revert/policy.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -25,11 +23,7 @@ import type { Renders } from './renders.ts'
 interface PipelinesOf {
   readonly before: ReleasePipelineSpec | undefined
   readonly own: ReleasePipelineSpec | undefined
-  /** Labels of the previously declared Clusters, by name. */
-  readonly labels: LabelsByCluster
 }
-
-export type LabelsByCluster = ReadonlyMap<string, Readonly<Record<string, string>>>
 
 interface Sources {
   readonly renders: Pick<Renders, 'render'>
@@ -38,9 +32,7 @@ interface Sources {
 }
 
 /** The pipeline that a Release goes through, or why it is unknown. */
-export type InForce =
-  | { readonly spec: ReleasePipelineSpec; readonly labelsBefore?: LabelsByCluster }
-  | { readonly problem: string }
+export type InForce = { readonly spec: ReleasePipelineSpec } | { readonly problem: string }
 
 /** Reads earlier commits by rendering them; caches the result for an open Release until it ends. */
 export class PipelinesBefore {
@@ -86,7 +78,7 @@ export class PipelinesBefore {
     const read = known ?? (await readPipelines(this.#from, source, changeOf(release)))
     if ('problem' in read) return read
     this.#known.set(uid, read)
-    return { spec: inForceOf(read, live, release.spec.commit), labelsBefore: read.labels }
+    return { spec: inForceOf(read, live, release.spec.commit) }
   }
 
   /**
@@ -187,14 +179,13 @@ async function readPipelines(
   try {
     const applied = await appliedOnHub(from, source, change)
     const earlier = applied ?? [change.after, previousCommit(from, change)].filter((c) => c !== undefined)
-    if (earlier.length === 0) return { before: undefined, own: undefined, labels: new Map() }
+    if (earlier.length === 0) return { before: undefined, own: undefined }
     // A followed commit that could not be rendered changed nothing, so the previous Release's commit counts.
     for (const each of new Set(earlier))
       try {
         const before = await declaredAt(from, source, each, id)
         const own = await declaredAt(from, source, commit, id)
-        const labels = await labelsAt(from, source, each, namespace)
-        return { before: before && withDefaults(before.spec), own: own && withDefaults(own.spec), labels }
+        return { before: before && withDefaults(before.spec), own: own && withDefaults(own.spec) }
       } catch (error) {
         if (!isKubeNodeError(error)) throw error
         problem = problemOf(pipeline, each, error)
@@ -244,20 +235,6 @@ interface DeclaredPipeline {
   readonly spec: DeclaredSpec
   /** The track that contains the pipeline. */
   readonly track: string | undefined
-}
-
-async function labelsAt(
-  { renders }: Sources,
-  source: FleetSource,
-  commit: string,
-  namespace: string,
-): Promise<LabelsByCluster> {
-  const { targets } = await renders.render(source, commit)
-  const objects = (withinScope(targets, source).get(HUB)?.objects ?? []).filter(
-    ({ ref }) => ref.group === API_GROUP && ref.kind === cluster.kind && ref.namespace === namespace,
-  )
-  // Every rendered object was validated as its kind.
-  return new Map(objects.map(({ ref, object }) => [ref.name, labelsOfCluster(object as Cluster)]))
 }
 
 async function declaredAt(

@@ -7,6 +7,7 @@ import type { DesiredObject } from '#delivery/desired.ts'
 import type { Failure } from '#delivery/failures.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { matchesDeclared } from '#delivery/observe.ts'
+import { dropsFields } from '#delivery/owned-fields.ts'
 import { isWrite } from '#delivery/operation.ts'
 import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/apply.ts'
 import { isNewToStage, planeTrouble } from '../release/plane-state.ts'
@@ -97,7 +98,8 @@ export class PlaneTurns {
       deletionTimestamp === undefined &&
       annotations[ANNOTATIONS.source] === source &&
       (wrote === undefined || annotations[ANNOTATIONS.commit] === wrote) &&
-      matchesDeclared(object, live)
+      matchesDeclared(object, live) &&
+      !dropsFields(object, live)
     )
   }
 }

@@ -1,11 +1,9 @@
 // Applies a Release to the clusters whose turn it is, and reports the state of each.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
-import { ANNOTATIONS } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
-import { matchesLabels } from '#kube/selector.ts'
 import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/apply.ts'
 import { unreachable } from '../cluster/unreachable.ts'
 import { previousOf } from '../release/chain.ts'
@@ -14,11 +12,11 @@ import { countOf, type SeenCluster } from '../release/cluster-phase.ts'
 import { readingNeeds } from '../release/gates.ts'
 import { historyOf, isLeftUnderway } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
+import { labelsIn, risksIn, stageOfTurn } from '../release/membership.ts'
 import { openClusters, isOver } from '../release/release-seen.ts'
 import { areNodesFirst, takeTurn } from '../release/plane-state.ts'
-import { type Risk, riskOf } from '../release/risk.ts'
 import { HUB } from '../release/tracks.ts'
-import { hasTurn, isInStage, labelsOfCluster, ofCluster, ofHub } from '../release/turns.ts'
+import { hasTurn, ofCluster, ofHub } from '../release/turns.ts'
 import type { RenderedTarget } from '#delivery/desired.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { EndedPermits } from '#permits/ended-for.ts'
@@ -141,11 +139,11 @@ export class ClusterPasses {
     })
   }
 
-  /** Whether the hub may get the newest version of this Cluster: it is new there, it is in no stage, or its turn came. */
-  #isDue({ release, pipeline }: Work, name: string): boolean {
+  /** Whether the hub may get the newest version of this Cluster: it is new there, or its turn came. */
+  #isDue({ release }: Work, name: string): boolean {
     const { namespace } = release.metadata
     const live = this.#shared.clusters.get({ namespace, name })
-    return live === undefined || !isInStage(pipeline.spec, live) || hasTurn(release, name, release.spec.digests[name])
+    return live === undefined || hasTurn(release, name, release.spec.digests[name])
   }
 
   async #deliverTo(
@@ -247,10 +245,15 @@ export function seenCluster(
 ): SeenCluster {
   const { release } = work
   const cluster = clusters.get({ namespace: release.metadata.namespace, name })
-  const labels = cluster && labelsFor(cluster, work)
+  const own = cluster && {
+    stages: work.pipeline.spec.stages,
+    live: cluster,
+    declared: target && (ofCluster(name, target).plane?.object as Cluster | undefined),
+  }
   return {
     name,
-    labels,
+    labels: own && labelsIn(own),
+    stage: cluster && stageOfTurn(release, cluster),
     content: cluster && contentOf(cluster),
     isDeleting: cluster?.metadata.deletionTimestamp !== undefined,
     digest,
@@ -258,22 +261,6 @@ export function seenCluster(
     previous: previousOf(chain, release, name),
     isReturn: returns.has(name),
     isUnderway: name !== HUB && isLeftUnderway(chain, release, name),
-    ...defined({ risk: cluster && target && riskIn(cluster, target) }),
+    ...(own && { risks: risksIn(own) }),
   }
-}
-
-function riskIn({ metadata: { name = '' }, spec, status }: Cluster, target: RenderedTarget): Risk | undefined {
-  const { plane } = ofCluster(name, target)
-  return plane && riskOf(name, (plane.object as Cluster).spec, { spec, machines: status?.machines?.total })
-}
-
-/** A commit cannot move a cluster out of the stage whose gates it has to pass; a cluster without a stage had no gates. */
-function labelsFor(cluster: Cluster, { release, pipeline, labelsBefore }: Work): Readonly<Record<string, string>> {
-  const now = labelsOfCluster(cluster)
-  const isOwn = cluster.metadata.annotations?.[ANNOTATIONS.commit] === release.spec.commit
-  const before = isOwn ? labelsBefore?.get(cluster.metadata.name ?? '') : undefined
-  const hadStage = pipeline.spec.stages.some(
-    ({ clusters: { selector } }) => before !== undefined && selector !== undefined && matchesLabels(selector, before),
-  )
-  return before !== undefined && hadStage ? before : now
 }

@@ -4,7 +4,6 @@ import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { chainOf, releasesIn } from '../release/chain.ts'
 import { ofLiveClusters } from '../release/live-clusters.ts'
-import type { LabelsByCluster } from './pipeline-before.ts'
 import type { HubCaches } from './shared.ts'
 
 export interface Work {
@@ -12,8 +11,6 @@ export interface Work {
   readonly source: FleetSource
   /** The pipeline that applies to the Release. */
   readonly pipeline: Pick<ReleasePipeline, 'spec'>
-  /** Labels of Clusters before its commit: a cluster that the commit itself moves keeps its stage until the next commit. */
-  readonly labelsBefore?: LabelsByCluster
   readonly signal: AbortSignal
   /** Clusters in which recoveries by its sets are exempt from budgets. */
   readonly budgetExempt?: ReadonlySet<string>

@@ -82,8 +82,7 @@ export async function reconcileRelease(loop: ReleaseLoop, key: string, context: 
   }
   const inForce: InForce = isNewest ? await loop.pipelinesBefore.inForce(source, release, live) : live
   if ('spec' in inForce) {
-    const { spec, labelsBefore = new Map() } = inForce
-    return advance(loop, { ...work, pipeline: { spec }, labelsBefore }, context)
+    return advance(loop, { ...work, pipeline: { spec: inForce.spec } }, context)
   }
   await report(loop, release, { ...release.status }, [stalled('RenderFailed', inForce.problem)], context.signal)
   return requeueAfter(MISSING_MS)

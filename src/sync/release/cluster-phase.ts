@@ -37,6 +37,8 @@ export interface SeenCluster {
   readonly name: string
   /** Absent when the hub no longer has this Cluster. */
   readonly labels: Readonly<Record<string, string>> | undefined
+  /** The stage that it stays in, because the release changes its Cluster there. */
+  readonly stage?: string | undefined
   /** Absent for the hub itself. */
   readonly content?: Content | undefined
   readonly digest: string
@@ -46,8 +48,8 @@ export interface SeenCluster {
   readonly isReturn?: boolean
   /** The release restores what passed there last, while other content is still being rolled out. Its message need not name a revert. */
   readonly isUnderway?: boolean
-  /** Its Cluster on the hub differs from the declared one in a way that needs an Approval first. */
-  readonly risk?: Risk | undefined
+  /** Differences between its Cluster on the hub and the declared one that need an Approval first. */
+  readonly risks?: readonly Risk[]
   /** The result of the last pass; absent before the first. */
   readonly answer?: ClusterAnswer | undefined
   /** The cluster's content from previous releases, if it passed its stage. */

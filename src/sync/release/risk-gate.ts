@@ -9,8 +9,8 @@ import { gateAbout, isOfRiskGate, mayAsk, riskGate } from './risk.ts'
  * Approval: the way back must not wait for a person.
  */
 export function withRiskGate(stage: Stage, members: readonly SeenCluster[], old: StageStatus | undefined): Stage {
-  const risks = members.flatMap(({ risk, isReturn, isUnderway }) =>
-    risk === undefined || isReturn === true || isUnderway === true ? [] : [risk],
+  const risks = members.flatMap(({ risks = [], isReturn, isUnderway }) =>
+    isReturn === true || isUnderway === true ? [] : risks,
   )
   const had = old?.gates?.find((r) => r.when === 'Before' && r.phase === 'Passed' && isOfRiskGate(r.name, r.seen ?? ''))
   const gate = riskGate(stage, risks) ?? (had !== undefined && mayAsk(stage) ? gateAbout(stage, '') : undefined)

@@ -4,6 +4,7 @@ import type { RiskyChange } from '#api/kinds/release-pipeline.ts'
 import { ROTATED_KEYS, type RotationField } from '#api/rotated-keys.ts'
 import { shortened } from '#lib/shortened.ts'
 import { ANYONE, type Gate, isAskedAs, type Stage } from './gates.ts'
+import { type Member, stageAt } from './members.ts'
 
 export interface Risk {
   readonly change: RiskyChange
@@ -17,19 +18,37 @@ const ROTATION_FIELDS = Object.keys(ROTATED_KEYS) as readonly RotationField[]
 /** Leaves room for the rest of the gate's sentence. */
 const MAX_TEXT = 80
 
-/** `machines`: undefined when they were not counted; unknown is not zero. */
-export function riskOf(
+/** `machines`: undefined when they were not counted; unknown is not zero. A stage may allow one of several. */
+export function risksOf(
   name: string,
   declared: Spec,
   { spec: now, machines }: { readonly spec: Spec; readonly machines: number | undefined },
-): Risk | undefined {
-  if (declared.controlPlane === undefined || now.controlPlane === undefined || machines === 0) return undefined
+): readonly Risk[] {
+  if (declared.controlPlane === undefined || now.controlPlane === undefined || machines === 0) return []
+  const risks: Risk[] = []
   const [from, to] = [now.version ?? '', declared.version ?? '']
-  if (from !== to) return { change: 'Versions', text: shortened(`cluster ${name} from ${from} to ${to}`, MAX_TEXT) }
+  if (from !== to)
+    risks.push({ change: 'Versions', text: shortened(`cluster ${name} from ${from} to ${to}`, MAX_TEXT) })
   const numberOf = ({ controlPlane }: Spec, field: RotationField) => controlPlane?.rotation?.[field] ?? 1
   const rotated = ROTATION_FIELDS.find((field) => numberOf(declared, field) > numberOf(now, field))
-  if (rotated === undefined) return undefined
-  return { change: 'Rotations', text: shortened(`cluster ${name}, ${ROTATED_KEYS[rotated].called}`, MAX_TEXT) }
+  if (rotated !== undefined)
+    risks.push({ change: 'Rotations', text: shortened(`cluster ${name}, ${ROTATED_KEYS[rotated].called}`, MAX_TEXT) })
+  return risks
+}
+
+export interface Move {
+  readonly stages: readonly Stage[]
+  readonly from: Member
+  readonly to: Member
+  readonly machines: number | undefined
+}
+
+/** The next commits would meet fewer gates. Later stages have the stricter ones, so a move to a later stage is none. */
+export function moveRisk(name: string, { stages, from, to, machines }: Move): Risk | undefined {
+  const [old, next] = [stageAt(stages, from), stageAt(stages, to)]
+  if (old === -1 || machines === 0 || next >= old) return undefined
+  const where = next === -1 ? 'out of all stages' : `to stage ${stages[next]?.name ?? ''}`
+  return { change: 'Moves', text: shortened(`cluster ${name} ${where}`, MAX_TEXT) }
 }
 
 const RISK_GATE = 'high-risk'

@@ -70,7 +70,7 @@ interface World {
   readonly pipeline: ReleasePipelineSpec
   readonly names: readonly string[]
   readonly previous?: Readonly<Record<string, SeenCluster['previous']>>
-  risks?: Readonly<Record<string, SeenCluster['risk']>>
+  risks?: Readonly<Record<string, SeenCluster['risks']>>
   readonly returns?: readonly string[]
 }
 
@@ -99,7 +99,7 @@ class Story {
         digest: digestOf(name),
         answer: asked.has(name) ? checks[name] : undefined,
         previous: this.#world.previous?.[name],
-        risk: this.#world.risks?.[name],
+        risks: this.#world.risks?.[name] ?? [],
         isReturn: this.#world.returns?.includes(name) === true,
       },
     ])
@@ -553,7 +553,7 @@ describe('gates and windows', () => {
     const risky = (more: object = {}): World => ({
       pipeline: pipelineOf([stage('test', ['a']), stage('prod', ['b'], more)]),
       names: ['a', 'b'],
-      risks: { b: RISK },
+      risks: { b: [RISK] },
     })
     const all = { a: well, b: well }
 

@@ -139,7 +139,7 @@ function superseded({ release: { status = {} }, revertedBy }: ReleaseSeen, now: 
 /** Sorted by name if a selector chose them, otherwise as listed. */
 function membersOf(
   { name: stage, clusters }: Pick<Stage, 'name' | 'clusters'>,
-  { clusters: all, release: { status } }: Pick<ReleaseSeen, 'clusters' | 'release'>,
+  { clusters: all, pipeline, release: { status } }: Pick<ReleaseSeen, 'clusters' | 'pipeline' | 'release'>,
 ): readonly SeenCluster[] {
   if (clusters.hub === true) return [all.get(HUB) ?? []].flat()
   if (clusters.names !== undefined) return clusters.names.flatMap((name) => all.get(name) ?? [])
@@ -149,9 +149,11 @@ function membersOf(
   // Its Cluster was deleted but git declares it: sync recreates it, and the stage is not done without it.
   const isAway = ({ name }: SeenCluster): boolean =>
     !isDone && status?.clusters?.some((c) => c.name === name && c.stage === stage) === true
-  return [...all.values()]
-    .filter((c) => c.name !== HUB && (c.labels === undefined ? isAway(c) : matchesLabels(selector, c.labels)))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const isOf = (c: SeenCluster): boolean => {
+    if (c.labels === undefined) return isAway(c)
+    return pipeline.stages.some((s) => s.name === c.stage) ? c.stage === stage : matchesLabels(selector, c.labels)
+  }
+  return [...all.values()].filter((c) => c.name !== HUB && isOf(c)).toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** Clusters in the release but in no stage: they would wait forever, so the status reports them. */
@@ -169,7 +171,9 @@ function lostClusters(
         now,
         'StageWaiting',
         name === HUB ? 'no stage of the pipeline has the hub' : 'no stage of the pipeline has this cluster',
-        name === HUB ? 'the pipeline has a stage with clusters.hub' : 'the cluster has the labels of a stage',
+        name === HUB
+          ? 'the pipeline has a stage with clusters.hub'
+          : 'a commit gives the cluster the labels of a stage',
       )
       const at = { name, stage: old?.stage ?? 'none', phase: 'Waiting' as const, since: old?.since ?? timestamp(now) }
       return { ...at, ...whatWasDone(old), waitingFor }

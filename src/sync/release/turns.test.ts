@@ -4,9 +4,7 @@ import { desiredOf, type RenderedTarget, type Targets } from '#delivery/desired.
 import type { KubeObject } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
 import { targetDigest } from './tracks.ts'
-import type { Cluster } from '#api/kinds/cluster.ts'
-import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
-import { hasTurn, isInStage, ofCluster, ofHub, withTurns } from './turns.ts'
+import { hasTurn, ofCluster, ofHub, withTurns } from './turns.ts'
 
 const clusterOf = (name: string, spec: object, namespace = 'fleet'): KubeObject => ({
   apiVersion: 'kubenode.io/v1alpha1',
@@ -31,7 +29,7 @@ const digests = (targets: Targets) => Object.fromEntries([...targets].map(([name
 describe('the Cluster of a cluster', () => {
   test.each<[string, KubeObject, readonly string[], boolean]>([
     ['with a control plane and a stage', clusterOf('a', hosted('1.35.1', 'test')), [], true],
-    ['with a control plane and no stage', clusterOf('a', hosted('1.35.1')), [], false],
+    ['with a control plane and no stage', clusterOf('a', hosted('1.35.1')), [], true],
     ['with objects of its own', clusterOf('b', hosted('1.35.1')), [], true],
     ['that the Release before had, and that lost its stage', clusterOf('a', hosted('1.35.1')), ['a'], true],
     ['that is registered and gets nothing', clusterOf('a', { kubeconfigSecretRef: {}, stage: 'test' }), [], false],
@@ -91,16 +89,4 @@ test.each<[string, object, boolean]>([
     false,
     false,
   ])
-})
-
-test.each<[string, object, boolean]>([
-  ['its name is listed', { names: ['prod'] }, true],
-  ['another name is listed', { names: ['test'] }, false],
-  ['its field is selected', { selector: { matchLabels: { 'kubenode.io/stage': 'late' } } }, true],
-  ['another stage is selected', { selector: { matchLabels: { 'kubenode.io/stage': 'early' } } }, false],
-  ['the hub is meant', { hub: true }, false],
-])('a Cluster is in a stage where %s: %j', (_, clusters, isIn) => {
-  const live = { metadata: { name: 'prod' }, spec: { stage: 'late' } } as unknown as Cluster
-  const pipeline = { stages: [{ name: 's', clusters }] } as unknown as ReleasePipelineSpec
-  expect(isInStage(pipeline, live)).toBe(isIn)
 })

@@ -1,13 +1,11 @@
 // A commit's change to the spec of a Cluster waits for that cluster's turn: it counts in the cluster's digest, and reaches the hub with the cluster's
-// stage. A new Cluster is applied with the hub's objects, because creating it disrupts nothing. Pure.
+// stage. Without a stage it waits for one, so no commit can move a cluster past its gates. A new Cluster is applied with the hub's objects, because
+// creating it disrupts nothing. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
-import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
-import { LABELS } from '#api/names.ts'
 import type { DesiredObject, RenderedTarget, Targets } from '#delivery/desired.ts'
 import { type ObjectRef, refText } from '#delivery/object-ref.ts'
-import { matchesLabels } from '#kube/selector.ts'
 import { mayHaveTouched } from './history.ts'
 import { HUB } from './tracks.ts'
 
@@ -30,7 +28,7 @@ export function withTurns(targets: Targets, { namespace, had }: Fleet): Targets 
   const takesTurns = (desired: DesiredObject): boolean =>
     isClusterRef(desired.ref) &&
     (namespace === undefined || desired.ref.namespace === namespace) &&
-    (targets.has(desired.ref.name) || had(desired.ref.name) || isStaged(desired.object as Cluster))
+    (targets.has(desired.ref.name) || had(desired.ref.name) || hasPlane(desired.object as Cluster))
   const own = hub.objects.filter(takesTurns)
   if (own.length === 0) return targets
   const all = new Map(targets)
@@ -44,8 +42,7 @@ export function withTurns(targets: Targets, { namespace, had }: Fleet): Targets 
 }
 
 /** A registered cluster without declared objects has nothing to disrupt. */
-const isStaged = ({ metadata, spec }: Cluster): boolean =>
-  spec.controlPlane !== undefined && (spec.stage ?? metadata.labels?.[LABELS.stage]) !== undefined
+const hasPlane = ({ spec }: Cluster): boolean => spec.controlPlane !== undefined
 
 const isClusterRef = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && kind === clusterKind.kind
 
@@ -90,20 +87,3 @@ export const hasTurn = (release: Release | undefined, cluster: string, digest: s
   digest !== undefined &&
   release?.spec.digests[cluster] === digest &&
   (release.status?.clusters ?? []).some((c) => c.name === cluster && mayHaveTouched(c))
-
-/** The spec has the stage as a field; selectors of stages use labels. */
-export const labelsOfCluster = ({
-  metadata,
-  spec,
-}: Pick<Cluster, 'metadata' | 'spec'>): Readonly<Record<string, string>> => ({
-  ...(spec.stage !== undefined && { [LABELS.stage]: spec.stage }),
-  ...metadata.labels,
-})
-
-/** A Cluster that is in no stage has no turn to wait for: the commit that gives it a stage reaches it with the hub's objects. */
-export const isInStage = ({ stages }: Pick<ReleasePipelineSpec, 'stages'>, cluster: Cluster): boolean =>
-  stages.some(
-    ({ clusters: { names, selector } }) =>
-      names?.includes(cluster.metadata.name ?? '') === true ||
-      (selector !== undefined && matchesLabels(selector, labelsOfCluster(cluster))),
-  )

@@ -1,8 +1,9 @@
 // F46: versions of control planes, addons and kubelets in any order, with reverts, versions that are not served, addons that are unhealthy for a while, approvals
 // that come late or never, and kills: no skew that Kubernetes forbids, no stage before the one ahead of it has finished, nothing on nodes before the control
-// plane and its addons, no high-risk change without an approval, and a revert ends where everything began.
+// plane and its addons, no high-risk change without an approval, none in a cluster without a stage, and a revert ends where everything began.
 import { expect, test } from 'vitest'
 import { defined } from '#lib/defined.ts'
+import { messageOf } from '#lib/errors.ts'
 import { inFull } from '#test/support/tools/full.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
@@ -13,16 +14,18 @@ import type { Failure } from '#delivery/failures.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { seededRandom, type Random } from '#lib/random.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
-import { previousOf } from '#sync/release/chain.ts'
+import { previousOf, sameDigests } from '#sync/release/chain.ts'
 import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { historyOf, isLeftUnderway } from '#sync/release/history.ts'
-import { type Risk, riskOf } from '#sync/release/risk.ts'
+import { labelsIn, type Membership, risksIn, stageOfTurn } from '#sync/release/membership.ts'
+import type { Risk } from '#sync/release/risk.ts'
 import { areNodesFirst, isNewToStage, planeTrouble, takeTurn } from '#sync/release/plane-state.ts'
 import { isFinished, isOver, openClusters } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
 import { hasTurn } from '#sync/release/turns.ts'
 
 const SEEDS = inFull(1_000, 25)
+const MUTANT_SEEDS = 20
 const COMMITS = 12
 const SECOND = 1_000
 /** Longer than every deadline of the pipeline. */
@@ -33,10 +36,10 @@ const SERVED = [34, 35, 36]
 
 const { spec: pipeline } = applyDefaults(releasePipeline.schema, {
   spec: {
-    stages: Object.entries(STAGES).map(([name, names]) => ({
+    stages: Object.keys(STAGES).map((name) => ({
       name,
       ...(name === 'test' && { withoutApproval: ['Versions', 'Rotations'] }),
-      clusters: { names: [...names] },
+      clusters: { selector: { matchLabels: { stage: name } } },
       minSuccessTime: '3s',
       progressDeadline: '60s',
       maxNewFailures: 0,
@@ -50,8 +53,15 @@ interface Declared {
   readonly addon: number
   readonly kubelet: number
   readonly note: number
+  /** By cluster. `none`: in no stage. */
+  readonly stages: Readonly<Record<string, string>>
 }
-const START: Declared = { plane: 35, addon: 1, kubelet: 34, note: 0 }
+const HOME = Object.fromEntries(Object.entries(STAGES).flatMap(([stage, names]) => names.map((name) => [name, stage])))
+const START: Declared = { plane: 35, addon: 1, kubelet: 34, note: 0, stages: HOME }
+const ORDER = ['none', ...Object.keys(STAGES)]
+
+/** Planted bugs. */
+export type Mutant = 'MovesAreFree' | 'NoStageIsNoWait'
 const versionOf = (minor: number): string => `1.${minor}.0`
 
 interface SimCluster {
@@ -72,9 +82,11 @@ class World {
   readonly clusters: ReadonlyMap<string, SimCluster>
   readonly #random: Random
   readonly #seed: number
+  readonly #mutant: Mutant | undefined
   #commits = 0
 
-  constructor(seed: number) {
+  constructor(seed: number, mutant?: Mutant) {
+    this.#mutant = mutant
     this.#seed = seed
     this.#random = seededRandom(seed)
     this.clusters = new Map(NAMES.map((name) => [name, this.#cluster(name)]))
@@ -82,7 +94,8 @@ class World {
   }
 
   #cluster(name: string): SimCluster {
-    const metadata = { name, namespace: 'fleet', generation: 1, annotations: {} }
+    const labels = { stage: HOME[name] ?? '' }
+    const metadata = { name, namespace: 'fleet', generation: 1, labels, annotations: {} }
     const version = versionOf(START.plane)
     const addons = addonsOf(START.addon)
     const spec = { version, controlPlane: { flavor: 'embedded' }, addons }
@@ -110,11 +123,11 @@ class World {
 
   commit(declared: Declared): void {
     const last = this.chain.at(-1)
-    const digest = sha256OfJson(declared)
-    if (last?.spec.digests['test'] === digest) return
+    const { stages, ...rest } = declared
+    const digests = Object.fromEntries(NAMES.map((c) => [c, sha256OfJson({ ...rest, stage: stages[c] ?? '' })]))
+    if (last !== undefined && sameDigests(last.spec.digests, digests)) return
     const name = `r-${++this.#commits}`
     this.declared.set(name, declared)
-    const digests = Object.fromEntries(NAMES.map((c) => [c, digest]))
     const commit = String(this.#commits).padStart(40, '0')
     const spec = { source: 's', track: 't', pipeline: 'p', commit, digests }
     this.chain.push({
@@ -133,6 +146,9 @@ class World {
     if (before !== undefined && !isOver(before)) await this.#reconcile(before, true)
     if (!isOver(this.newest)) await this.#reconcile(this.newest, false)
     for (const each of this.clusters.values()) this.#work(each)
+    if (this.#mutant === 'NoStageIsNoWait')
+      for (const [name, { cluster }] of this.clusters)
+        if (cluster.metadata.labels?.['stage'] === 'none') this.#write(this.newest, name)
     this.check()
     this.now += SECOND
   }
@@ -193,13 +209,14 @@ class World {
       const history = historyOf(this.chain, release, name)
       clusters.set(name, {
         name,
-        labels: {},
+        labels: labelsIn(this.#membership(release, name)),
+        stage: stageOfTurn(release, this.#live(name)),
         digest: release.spec.digests[name] ?? '',
         answer,
         previous: previousOf(this.chain, release, name),
         isReturn: false,
         isUnderway: history.isReturn && isLeftUnderway(this.chain, release, name),
-        risk: this.#riskOf(release, name),
+        risks: this.#risksOf(release, name).filter((r) => this.#mutant !== 'MovesAreFree' || r.change !== 'Moves'),
       })
     }
     // Killed before the status was written: completed writes stay.
@@ -221,37 +238,50 @@ class World {
     this.chain[this.chain.indexOf(release)] = { ...release, status: planRelease(seen, this.now).status }
   }
 
-  #wantedOf(release: Release): Pick<Cluster['spec'], 'version' | 'controlPlane' | 'addons'> {
+  #wantedOf(release: Release, name: string): Cluster {
     const declared = this.declared.get(release.metadata.name ?? '') ?? START
-    const { controlPlane } = (this.clusters.get('test') as SimCluster).cluster.spec
-    return { version: versionOf(declared.plane), addons: addonsOf(declared.addon), ...defined({ controlPlane }) }
+    const { metadata, spec } = (this.clusters.get('test') as SimCluster).cluster
+    const wanted = { ...spec, version: versionOf(declared.plane), addons: addonsOf(declared.addon) }
+    return {
+      ...this.#live(name),
+      metadata: { ...metadata, name, labels: { stage: declared.stages[name] ?? '' } },
+      spec: wanted,
+    }
   }
 
-  #riskOf(release: Release, name: string): Risk | undefined {
-    const { cluster } = this.clusters.get(name) as SimCluster
-    return riskOf(name, this.#wantedOf(release), { spec: cluster.spec, machines: cluster.status?.machines?.total })
+  #live = (name: string): Cluster => (this.clusters.get(name) as SimCluster).cluster
+
+  #membership(release: Release, name: string): Membership {
+    return { stages: pipeline.stages, live: this.#live(name), declared: this.#wantedOf(release, name) }
+  }
+
+  #risksOf = (release: Release, name: string): readonly Risk[] => risksIn(this.#membership(release, name))
+
+  #write(release: Release, name: string): void {
+    const sim = this.clusters.get(name) as SimCluster
+    const wanted = this.#wantedOf(release, name)
+    const { metadata, spec } = sim.cluster
+    const isSame = (of: Cluster) => JSON.stringify([of.spec.version, of.spec.addons, of.metadata.labels])
+    if (isSame(sim.cluster) === isSame(wanted)) return
+    this.#checkTurn(release, name)
+    const { labels } = wanted.metadata
+    const annotations = { [ANNOTATIONS.commit]: release.spec.commit }
+    const generation = (metadata.generation ?? 0) + 1
+    sim.cluster = {
+      ...sim.cluster,
+      metadata: { ...metadata, generation, annotations, ...defined({ labels }) },
+      spec: { ...spec, ...wanted.spec },
+    }
   }
 
   #pass(release: Release, name: string): Promise<ClusterAnswer | undefined> {
     const sim = this.clusters.get(name) as SimCluster
     const declared = this.declared.get(release.metadata.name ?? '') ?? START
-    const wanted = this.#wantedOf(release)
-    const isNodesFirst = areNodesFirst(wanted, sim.cluster)
+    const isNodesFirst = areNodesFirst(this.#wantedOf(release, name).spec, sim.cluster)
     return takeTurn<ClusterAnswer>({
       areNodesFirst: isNodesFirst,
       bring: async () => {
-        const { version, addons = [] } = sim.cluster.spec
-        if (version !== wanted.version || addons[0]?.version !== wanted.addons?.[0]?.version) {
-          this.#checkTurn(release, name)
-          const { metadata, spec } = sim.cluster
-          const annotations = { [ANNOTATIONS.commit]: release.spec.commit }
-          const generation = (metadata.generation ?? 0) + 1
-          sim.cluster = {
-            ...sim.cluster,
-            metadata: { ...metadata, generation, annotations },
-            spec: { ...spec, ...wanted },
-          }
-        }
+        this.#write(release, name)
         const isNew = isNewToStage(this.chain, release, sim.cluster)
         const trouble = planeTrouble({ cluster: sim.cluster, isNew, now: this.now })
         return trouble === undefined ? 'Current' : answerOf([trouble], true)
@@ -272,7 +302,7 @@ class World {
     const { cluster } = this.clusters.get(name) as SimCluster
     if (!isNewToStage(this.chain, release, cluster)) return
     const where = `seed ${this.#seed}: nodes of ${name} were begun before`
-    const wanted = this.#wantedOf(release)
+    const wanted = this.#wantedOf(release, name).spec
     expect(versionOf(runningOf(cluster)), `${where} the control plane`).toBe(wanted.version)
     const addons = (cluster.status?.addons ?? []).map((a) => [a.version, a.healthy])
     expect(addons, `${where} the addons`).toEqual((wanted.addons ?? []).map((a) => [a.version, 'True']))
@@ -281,13 +311,20 @@ class World {
   #checkTurn(release: Release, name: string): void {
     const where = `seed ${this.#seed}: ${name} was changed`
     expect(hasTurn(release, name, release.spec.digests[name]), `${where} before its turn`).toBe(true)
-    const isRisky = this.#riskOf(release, name) !== undefined && name !== 'test'
-    if (isRisky && !isLeftUnderway(this.chain, release, name))
-      expect(this.approved.has(release.metadata.name ?? ''), `${where} without an approval`).toBe(true)
-    const at = pipeline.stages.findIndex(({ clusters }) => clusters.names?.includes(name) === true)
+    const isBack = isLeftUnderway(this.chain, release, name)
+    const isApproved = this.approved.has(release.metadata.name ?? '') || isBack
+    const wanted = this.#wantedOf(release, name)
+    const [from, to] = [this.#live(name), wanted].map((c) => c.metadata.labels?.['stage'] ?? '')
+    expect([from, to], `${where} without a stage`).not.toEqual(['none', 'none'])
+    const own = from === 'none' ? to : from
+    if (ORDER.indexOf(to ?? '') < ORDER.indexOf(from ?? ''))
+      expect(isApproved, `${where} to leave ${from} for ${to} without an approval`).toBe(true)
+    if (wanted.spec.version !== this.#live(name).spec.version && own !== 'test')
+      expect(isApproved, `${where} without an approval`).toBe(true)
+    const at = ORDER.slice(1).indexOf(own ?? '')
     const earlier = pipeline.stages.slice(0, at).map((s) => release.status?.stages?.find((o) => o.name === s.name))
     // What brings back the content that was there spreads nothing.
-    if (!isLeftUnderway(this.chain, release, name))
+    if (!isBack)
       expect(
         earlier.every((s) => isFinished(s)),
         `${where} before the stages ahead of it had finished`,
@@ -304,8 +341,8 @@ const runningOf = ({ status }: Cluster): number => minorOf(status?.versions?.[0]
 
 /** Another content that an author may write: kubelets at most as new as the control plane. */
 function another(from: Declared, random: Random): Declared {
-  const { plane, addon, kubelet, note } = from
-  switch (random.below(6)) {
+  const { plane, addon, kubelet, note, stages } = from
+  switch (random.below(8)) {
     case 0:
       return { ...from, plane: 36, addon: random.below(3), kubelet: random.below(2) === 0 ? 36 : kubelet }
     case 1:
@@ -316,29 +353,48 @@ function another(from: Declared, random: Random): Declared {
       return { ...from, kubelet: Math.min(plane, 34 + random.below(3), 36) }
     case 4:
       return { ...from, addon: addon + 1 }
+    case 5:
+    case 6:
+      return {
+        ...from,
+        stages: { ...stages, [NAMES[random.below(NAMES.length)] ?? '']: ORDER[random.below(ORDER.length)] ?? '' },
+      }
     default:
       return { ...from, note: note + 1 }
   }
 }
 
+async function story(seed: number, mutant?: Mutant): Promise<void> {
+  const random = seededRandom(seed)
+  const world = new World(seed, mutant)
+  await world.settle()
+  expect(world.newest.status?.phase, `seed ${seed}`).toBe('Succeeded')
+  for (let i = 0; i < COMMITS; i++) {
+    world.commit(another(world.content, random))
+    for (let n = random.below(60); n > 0; n--) await world.step()
+  }
+  world.commit({ ...START, note: world.content.note })
+  await world.settle()
+  expect(world.newest.status?.phase, `seed ${seed}: the revert was stopped`).toBe('Succeeded')
+  for (const [name, { cluster, kubelets }] of world.clusters) {
+    expect([cluster.spec.version, runningOf(cluster)], `seed ${seed}`).toEqual([versionOf(START.plane), START.plane])
+    expect(cluster.metadata.labels?.['stage'], `seed ${seed}`).toBe(HOME[name])
+    expect(cluster.status?.addons?.[0]?.version, `seed ${seed}`).toBe(addonsOf(START.addon)[0]?.version)
+    expect(kubelets, `seed ${seed}`).toEqual([START.kubelet, START.kubelet])
+  }
+}
+
 test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
-  'versions go up, down and wrong, and a revert ends where it began (seed %i)',
-  async (seed) => {
-    const random = seededRandom(seed)
-    const world = new World(seed)
-    await world.settle()
-    expect(world.newest.status?.phase, `seed ${seed}`).toBe('Succeeded')
-    for (let i = 0; i < COMMITS; i++) {
-      world.commit(another(world.content, random))
-      for (let n = random.below(60); n > 0; n--) await world.step()
-    }
-    world.commit({ ...START, note: world.content.note })
-    await world.settle()
-    expect(world.newest.status?.phase, `seed ${seed}: the revert was stopped`).toBe('Succeeded')
-    for (const { cluster, kubelets } of world.clusters.values()) {
-      expect([cluster.spec.version, runningOf(cluster)], `seed ${seed}`).toEqual([versionOf(START.plane), START.plane])
-      expect(cluster.status?.addons?.[0]?.version, `seed ${seed}`).toBe(addonsOf(START.addon)[0]?.version)
-      expect(kubelets, `seed ${seed}`).toEqual([START.kubelet, START.kubelet])
-    }
-  },
+  'versions go up, down and wrong, clusters move, and a revert ends where it began (seed %i)',
+  (seed) => story(seed),
 )
+
+test.each<[Mutant, RegExp]>([
+  ['MovesAreFree', /to leave \w+ for \w+ without an approval/],
+  ['NoStageIsNoWait', /before its turn|without a stage/],
+])('a planted bug shows within some seeds: %s', async (mutant, shows) => {
+  const found: string[] = []
+  for (let seed = 1; seed <= MUTANT_SEEDS && found.length === 0; seed++)
+    await story(seed, mutant).catch((error: unknown) => found.push(messageOf(error)))
+  expect(found[0]).toMatch(shows)
+})

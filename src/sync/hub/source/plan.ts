@@ -9,7 +9,7 @@ import { refText } from '#delivery/object-ref.ts'
 import type { ApplyOrder } from '../../cluster/apply.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../../release/chain.ts'
 import { declaredRefs, HUB, isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
-import { hasTurn, isInStage, ofHub, type OfHub, withTurns } from '../../release/turns.ts'
+import { hasTurn, ofHub, type OfHub, withTurns } from '../../release/turns.ts'
 import { clusterConfig } from '../source-writes.ts'
 import { type Declared, type Seen, isHubDue } from './seen.ts'
 import { signerOf } from './trust-seen.ts'
@@ -136,17 +136,15 @@ function hubOrder(seen: Seen, declared: Declared, of: HubOf, monotonic: number):
   }
 }
 
-/** What the hub gets now. Clusters that are in a stage wait for their turn in the Release with this content. */
-function hubNow({ source, clusters, pipelines }: Seen, { pipeline = '', content }: HubOf): OfHub {
+/** What the hub gets now. Clusters wait for their turn in the Release with this content, except for new ones. */
+function hubNow({ source, clusters }: Seen, { content }: HubOf): OfHub {
   const { namespace = '' } = source.metadata
   const { targets, digests, chain } = content
   const newest = chain.at(-1)
-  const known = pipelines.get({ namespace, name: pipeline })
-  return ofHub(targets, (name) => {
-    const live = clusters.get({ namespace, name })
-    if (live === undefined || hasTurn(newest, name, digests[name])) return true
-    return known !== undefined && !isInStage(known.spec, live)
-  })
+  return ofHub(
+    targets,
+    (name) => clusters.get({ namespace, name }) === undefined || hasTurn(newest, name, digests[name]),
+  )
 }
 
 interface ReleaseOf {
