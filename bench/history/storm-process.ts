@@ -1,5 +1,6 @@
 // A process of its own: transitions at a steady rate, as watches deliver them. Prints its figures as JSON.
 import { rmSync } from 'node:fs'
+import { favorMemory } from '#lib/heap-growth.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { HistoryReader } from '#history/ask/reader.ts'
 import type { Held } from '#history/record/held.ts'
@@ -76,6 +77,8 @@ function isRecorded(reader: HistoryReader, n: number, held: Held): boolean {
   )
 }
 
+// As the role does.
+favorMemory()
 const [count = 0, perSecond = 0, seconds = 0] = process.argv.slice(2).map(Number)
 // The clock of programs holds no handle.
 const alive = setInterval(() => undefined, 60_000)

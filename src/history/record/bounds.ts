@@ -7,10 +7,10 @@ export interface HistoryBounds {
   readonly days: number
   /** Rows of one object per hour. If it flaps beyond that, the rest of the hour is a gap for this object. */
   readonly rowsPerHour: number
-  /** Rows that may wait for the disk before the watches have to wait too. */
+  /** Rows that may wait for the disk before the watches have to wait too: a second of a storm. */
   readonly waiting: number
 }
 
 const GIB = 1024 ** 3
 
-export const DEFAULT_BOUNDS: HistoryBounds = { maxBytes: 4 * GIB, days: 400, rowsPerHour: 200, waiting: 20_000 }
+export const DEFAULT_BOUNDS: HistoryBounds = { maxBytes: 4 * GIB, days: 400, rowsPerHour: 200, waiting: 6_000 }

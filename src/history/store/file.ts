@@ -11,8 +11,8 @@ import { LAYOUT, brought, pragma } from './layout.ts'
 const SUFFIX = '.history.db'
 /** How long a reader waits for a checkpoint of the recorder. */
 const READ_WAIT_MS = 5_000
-/** Page cache of a recorder: the current index pages. */
-const CACHE_KIB = 8_192
+/** Page cache of a recorder. The index of objects is larger than any cache: its pages are in that of the kernel. */
+const CACHE_KIB = 2_048
 
 export const historyFile = (folder: string, cluster: string): string => join(folder, `${cluster}${SUFFIX}`)
 

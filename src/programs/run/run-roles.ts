@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { isInPod } from '#kube/in-cluster.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
-import { letHeapGrow } from '#lib/heap-growth.ts'
+import { favorMemory, letHeapGrow } from '#lib/heap-growth.ts'
 import type { Logger } from '#lib/log.ts'
 import { pinoLogger } from '#lib/log-pino.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -55,6 +55,7 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
   const shutdown = untilEnded()
   collectAtRest(systemClock, thisEngine())
   if (groups.some(({ names }) => names.includes('sync'))) letHeapGrow(SYNC_GROWTH_PERCENT)
+  else if (groups.every(({ names }) => names.every((name) => name === 'history'))) favorMemory()
   // Containers number their processes from one. The pod name tells two holders apart and shows where the leader is.
   const identity = holderName(isInPod(io.env) ? hostname() : undefined, `${process.pid}-${Date.now().toString(36)}`)
   const isOne = groups.length === 1 && follow === undefined
