@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { App } from 'cdk8s'
 import { ClusterChart } from 'kubenode/constructs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -10,6 +10,7 @@ import { parseAllDocuments } from 'yaml'
 import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { kindNamed } from '#api/kinds.ts'
 import { NODE_CONDITIONS } from '#api/node-conditions.ts'
+import { CONDITIONS_FOR_PEOPLE } from '#test/support/fleets/conditions-for-people.ts'
 import { createValidator } from '#api/validate.ts'
 import { parseMonitor } from '#api/agent-config/monitor-config.ts'
 import { LogMatcher } from '#agent/detect/npd/log-matcher.ts'
@@ -64,39 +65,58 @@ test('monitors that agent.json names run beside the kernel monitor that is on ev
   const objects = parseAllDocuments(render(copy).get('cluster-test.k8s.yaml') ?? '').map((d) => d.toJS() as KubeObject)
   const { data } = objects.find((o) => isAgentConfigMap(o)) as unknown as { readonly data: { 'agent.json': string } }
   const config = JSON.parse(data['agent.json']) as { readonly monitors: readonly unknown[]; readonly logs: unknown }
-  expect(config.monitors).toMatchObject([{ config: { source: 'kernel-monitor' } }, '/etc/npd/lamp.json'])
+  expect(config.monitors).toMatchObject([
+    { config: { source: 'kernel-monitor' } },
+    { config: { source: 'hardware-monitor' } },
+    '/etc/npd/lamp.json',
+  ])
   expect(config.logs).toBeDefined()
 }, 30_000)
 
 const OF_MACHINES = [
   'clock-skewed',
+  'cpu-faulty',
   'crash-looping',
+  'disk-failing',
   'filesystem-read-only',
+  'filesystem-stalled',
+  'gpu-faulty',
+  'gpu-needs-reboot',
+  'gpu-needs-reset',
   'kernel-deadlock',
   'kubelet-unhealthy',
+  'link-faulty',
+  'memory-faulty',
   'not-ready',
   'oom-storm',
+  'pcie-faulty',
   'readonly-filesystem',
   'runtime-unhealthy',
   'silent',
   'tasks-hung',
 ]
 
-/** ComponentUnhealthy sums up the conditions of single components, which have rules; the other tells a person about a configuration. */
-const FOR_PEOPLE = ['ComponentUnhealthy', 'DetectionIncomplete']
-
 test('every condition that agents report by themselves has a rule in each cluster, and every rule is declared', () => {
   for (const [file, text] of rendered()) {
     if (file.startsWith('hub')) continue
     const asked = Object.keys(NODE_CONDITIONS).filter((type) => text.includes(`/${type}/`))
-    expect([file, asked]).toEqual([file, Object.keys(NODE_CONDITIONS).filter((type) => !FOR_PEOPLE.includes(type))])
+    expect([file, asked]).toEqual([
+      file,
+      Object.keys(NODE_CONDITIONS).filter((type) => !CONDITIONS_FOR_PEOPLE.includes(type)),
+    ])
   }
-  const imported = ['fleet/machines/rules.ts', 'fleet/main.ts']
+  const imported = [
+    'fleet/machines/rules.ts',
+    'fleet/machines/agents.ts',
+    'fleet/main.ts',
+    'rules/monitors/hardware.ts',
+  ]
     .map((f) => readFileSync(join(root, f), 'utf8'))
     .join('\n')
   const files = readdirSync(join(root, 'rules'), { recursive: true, encoding: 'utf8' })
-  const rules = files.filter((f) => f.endsWith('.ts') && !f.endsWith('.cases.ts'))
-  expect(rules.filter((f) => !imported.includes(`rules/${f}`))).toEqual([])
+  const rules = files.filter((f) => /(?<!\.cases|\.test)\.ts$/.test(f))
+  const isUsed = (f: string) => imported.includes(`rules/${f}`) || imported.includes(`from './${basename(f)}'`)
+  expect(rules.filter((f) => !isUsed(f))).toEqual([])
 }, 30_000)
 
 test('every rule can fire, and every condition of a monitor has a rule', () => {

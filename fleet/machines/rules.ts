@@ -8,6 +8,9 @@ import { logProblem } from '../../rules/component/log-problem.ts'
 import { unwellComponent } from '../../rules/component/unwell-component.ts'
 // Not declared here: rules/defender/budget-spent.ts, which holds new versions for pools whose error budget is spent.
 import { careful } from '../../rules/defender/careful.ts'
+import { brokenPart } from '../../rules/hardware/broken-part.ts'
+import { stuckPart } from '../../rules/hardware/stuck-part.ts'
+import { wornPart } from '../../rules/hardware/worn-part.ts'
 import { kernelDeadlock } from '../../rules/kernel/kernel-deadlock.ts'
 import { tasksHung } from '../../rules/kernel/tasks-hung.ts'
 import { oomStorm } from '../../rules/memory/oom-storm.ts'
@@ -18,6 +21,7 @@ import { silentNode } from '../../rules/node/silent.ts'
 import { diskPressure } from '../../rules/storage/disk-pressure.ts'
 import { diskSpaceLow } from '../../rules/storage/disk-space-low.ts'
 import { filesystemReadOnly } from '../../rules/storage/filesystem-read-only.ts'
+import { filesystemStalled } from '../../rules/storage/filesystem-stalled.ts'
 import { readOnlyFilesystem } from '../../rules/storage/read-only-filesystem.ts'
 import { clockSkewed } from '../../rules/time/clock-skewed.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
@@ -47,6 +51,15 @@ const OF_MACHINES: Readonly<Record<string, Rule>> = {
   'crash-looping': crashLooping,
   'kubelet-unhealthy': serviceUnhealthy('KubeletUnhealthy', 'kubelet'),
   'runtime-unhealthy': runtimeUnhealthy('containerd'),
+  'filesystem-stalled': filesystemStalled,
+  'memory-faulty': brokenPart('MemoryFaulty'),
+  'cpu-faulty': brokenPart('CPUFaulty'),
+  'disk-failing': brokenPart('DiskFailing'),
+  'gpu-faulty': brokenPart('GPUFaulty'),
+  'pcie-faulty': stuckPart('PCIeFaulty'),
+  'link-faulty': stuckPart('LinkFaulty'),
+  'gpu-needs-reset': stuckPart('GPUNeedsReset'),
+  'gpu-needs-reboot': stuckPart('GPUNeedsReboot'),
 }
 
 /** Repairs that take nothing away from pods. */
@@ -54,7 +67,11 @@ const OF_SERVICES: Readonly<Record<string, Rule>> = {
   'disk-pressure': diskPressure,
   'disk-space-low': diskSpaceLow('DiskSpaceLow'),
   'inodes-low': diskSpaceLow('InodesLow'),
+  'disk-filling-up': diskSpaceLow('DiskFillingUp'),
   'certificate-expiry': certificateExpiry('kubelet'),
+  'memory-degraded': wornPart('MemoryDegraded'),
+  'storage-degraded': wornPart('StorageDegraded'),
+  'hardware-alarm': wornPart('HardwareAlarm'),
 }
 
 /** On machines that have them, kubelet and chrony come with the image of the host; where they do not, no condition of theirs is ever set. */

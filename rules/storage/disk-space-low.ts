@@ -1,8 +1,8 @@
-// A file system with little room or few inodes, before the kubelet evicts pods for it: free what is safe to free.
+// A file system with little room or few inodes, or with little in a few hours, before the kubelet evicts pods for it: free what is safe to free.
 import { conditionIs } from 'kubenode/node-leaves'
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
-export const diskSpaceLow = (condition: 'DiskSpaceLow' | 'InodesLow'): NodeRemedierInput['spec'] => ({
+export const diskSpaceLow = (condition: 'DiskSpaceLow' | 'InodesLow' | 'DiskFillingUp'): NodeRemedierInput['spec'] => ({
   when: { all: [conditionIs(condition, 'True', '5m')] },
   // Below the rule of the kubelet's own condition: both free the same space.
   priority: -5,

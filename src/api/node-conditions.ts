@@ -14,6 +14,7 @@ export const NODE_CONDITIONS = {
     'A monitor file, one of its rules, the program of a check, or its log cannot be used; the message names it. All others keep running.',
   DiskSpaceLow: 'A file system of the node has fewer free bytes than the threshold.',
   InodesLow: 'A file system of the node has fewer free inodes than the threshold.',
+  DiskFillingUp: 'A file system of the node will be full within hours at the rate of the last hour.',
   FilesystemReadOnly:
     'A file system is not writable: the kernel remounted it read-only, it was writable before, or it is required to be writable.',
   ClockSkewed: "The node's clock differs from the API server's by more than the threshold, twice in a row.",
@@ -22,6 +23,24 @@ export const NODE_CONDITIONS = {
   TasksHung: 'Processes hang in the kernel.',
   KubeletUnhealthy: 'The kubelet does not answer, is dead or is stopped.',
   ContainerRuntimeUnhealthy: 'The container runtime does not answer, is dead or is stopped.',
+  MemoryFaulty:
+    'Memory of the host lost data since boot: an uncorrectable error, or pages that the kernel took out of use.',
+  MemoryDegraded: 'A memory module corrects more errors than the threshold. Uncorrectable ones often follow.',
+  CPUThrottled: 'A processor slows itself down because it is too hot.',
+  PCIeFaulty: 'A PCIe device had a fatal error since boot, or its link lost lanes.',
+  StorageDegraded: 'An array or a multipath device runs with fewer disks or paths than it has.',
+  FilesystemErrors: 'The kernel found errors in an ext4 file system. They stay until fsck repairs it.',
+  LinkFaulty: 'An InfiniBand port went down or has errors that end the jobs that use it.',
+  LinkDegraded: 'A network link has errors, goes up and down, or a bond runs without one of its members.',
+  ConntrackFull: 'The kernel has little room for more tracked connections: new ones are dropped.',
+  ProcessLimitNear: 'The kernel has little room for more processes and threads.',
+  OpenFileLimitNear: 'The kernel has little room for more open files.',
+  HardwareAlarm: 'A fan, a power supply, a voltage or a temperature of the host raises an alarm.',
+  DiskFailing: 'A disk reports that it fails, or can read less and less.',
+  DiskWorn: 'A disk has used up most of the writes that it is made for.',
+  GPUFaulty: 'A GPU does not answer any more, or has a fault that no reset ends.',
+  GPUNeedsReset: 'A GPU needs a reset before it can be used again.',
+  FilesystemStalled: 'A file system has not answered for a minute: a server that is away, or a disk that hangs.',
 } as const
 
 /** For one component, so that a rule can name it: `ComponentUnhealthy-containerd`. Appears once the component had trouble. */

@@ -23,6 +23,8 @@ export const NODE_CONDITION_TYPES = [
   'NTPProblem',
   'FrequentOOMKill',
   'CertificateExpiring',
+  'CPUFaulty',
+  'GPUNeedsReboot',
 ] as const
 
 export type NodeConditionType =
@@ -42,4 +44,15 @@ export const conditionIs = (
   operator: 'equal',
   value,
   ...defined({ for: forAtLeast }),
+})
+
+/**
+ * At most this share of the pool has it. A guard: parts of hosts break one by one, and where many nodes report the same, what they share is at fault, or the
+ * detector.
+ */
+export const fewPeersHave = (type: NodeConditionType, share = 0.2) => ({
+  fact: 'peers' as const,
+  path: `/pool/${type.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+  operator: 'ratioAtMost' as const,
+  value: share,
 })

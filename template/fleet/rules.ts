@@ -8,6 +8,9 @@ import { certificateExpiry } from '../rules/certificates/certificate-expiry.ts'
 import { crashLooping } from '../rules/component/crash-looping.ts'
 import { unwellComponent } from '../rules/component/unwell-component.ts'
 import { careful } from '../rules/defender/careful.ts'
+import { brokenPart } from '../rules/hardware/broken-part.ts'
+import { stuckPart } from '../rules/hardware/stuck-part.ts'
+import { wornPart } from '../rules/hardware/worn-part.ts'
 import { kernelDeadlock } from '../rules/kernel/kernel-deadlock.ts'
 import { tasksHung } from '../rules/kernel/tasks-hung.ts'
 import { oomStorm } from '../rules/memory/oom-storm.ts'
@@ -18,6 +21,7 @@ import { silentNode } from '../rules/node/silent.ts'
 import { diskPressure } from '../rules/storage/disk-pressure.ts'
 import { diskSpaceLow } from '../rules/storage/disk-space-low.ts'
 import { filesystemReadOnly } from '../rules/storage/filesystem-read-only.ts'
+import { filesystemStalled } from '../rules/storage/filesystem-stalled.ts'
 import { readOnlyFilesystem } from '../rules/storage/read-only-filesystem.ts'
 import { clockSkewed } from '../rules/time/clock-skewed.ts'
 import versions from './versions.json' with { type: 'json' }
@@ -40,6 +44,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'disk-pressure': diskPressure,
   'disk-space-low': diskSpaceLow('DiskSpaceLow'),
   'inodes-low': diskSpaceLow('InodesLow'),
+  'disk-filling-up': diskSpaceLow('DiskFillingUp'),
   'certificate-expiry': certificateExpiry('kubelet'),
   'kubelet-unhealthy': onlyRestarts(serviceUnhealthy('KubeletUnhealthy', 'kubelet')),
   'runtime-unhealthy': onlyRestarts(runtimeUnhealthy(RUNTIME)),
@@ -53,6 +58,20 @@ const RULES: Readonly<Record<string, Rule>> = {
   'filesystem-read-only': { ...filesystemReadOnly, mode: 'DryRun' },
   'not-ready': { ...notReady, mode: 'DryRun' },
   silent: { ...silentNode, mode: 'DryRun' },
+  'filesystem-stalled': { ...filesystemStalled, mode: 'DryRun' },
+
+  // Hardware. Without such parts, nothing sets their conditions.
+  'memory-degraded': wornPart('MemoryDegraded'),
+  'storage-degraded': wornPart('StorageDegraded'),
+  'hardware-alarm': wornPart('HardwareAlarm'),
+  'memory-faulty': { ...brokenPart('MemoryFaulty'), mode: 'DryRun' },
+  'cpu-faulty': { ...brokenPart('CPUFaulty'), mode: 'DryRun' },
+  'disk-failing': { ...brokenPart('DiskFailing'), mode: 'DryRun' },
+  'gpu-faulty': { ...brokenPart('GPUFaulty'), mode: 'DryRun' },
+  'pcie-faulty': { ...stuckPart('PCIeFaulty'), mode: 'DryRun' },
+  'link-faulty': { ...stuckPart('LinkFaulty'), mode: 'DryRun' },
+  'gpu-needs-reset': { ...stuckPart('GPUNeedsReset'), mode: 'DryRun' },
+  'gpu-needs-reboot': { ...stuckPart('GPUNeedsReboot'), mode: 'DryRun' },
 }
 
 /** They come from the distribution, whose units a restart finds too. Declare them as components, and this is not needed. */

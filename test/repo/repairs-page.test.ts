@@ -8,6 +8,7 @@ import { parseAllDocuments } from 'yaml'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { NODE_CONDITIONS } from '#api/node-conditions.ts'
+import { CONDITIONS_FOR_PEOPLE } from '#test/support/fleets/conditions-for-people.ts'
 import { operationName } from '#api/protocol/operations.ts'
 import { declaredProblems } from '#declared/declared-problems.ts'
 import { initFleet } from '#install/init/init.ts'
@@ -52,6 +53,7 @@ const WORDS: Readonly<Record<string, string>> = {
   cleanDisk: 'frees disk space',
   drain: 'drains',
   reboot: 'reboots',
+  reportFault: 'reports the fault to the provider',
   replace: 'replaces the machine',
 }
 
@@ -102,7 +104,6 @@ test('each row names its condition, and says what it costs and when to switch it
 test('every rule of a new fleet can fire, and every condition of its monitors and of the agents has a rule', () => {
   expect(declaredProblems(objects).map((p) => `${p.code}: ${p.message}`)).toEqual([])
   const read = new Set([...rules().values()].flatMap(conditionsOf))
-  // The first sums up the conditions of single components, which have rules. The other tells a person about a configuration.
-  const forPeople = ['ComponentUnhealthy', 'DetectionIncomplete']
-  expect(Object.keys(NODE_CONDITIONS).filter((type) => !read.has(type))).toEqual(forPeople)
+  const unread = Object.keys(NODE_CONDITIONS).filter((type) => !read.has(type))
+  expect(unread.toSorted()).toEqual(CONDITIONS_FOR_PEOPLE.toSorted())
 })

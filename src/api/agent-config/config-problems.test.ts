@@ -45,7 +45,7 @@ test.each<[string, unknown, readonly unknown[]]>([
     'a threshold that no detector has',
     { detectors: { disk: { minFreePercnt: 5 }, clock: { maxSkewMs: 10 } } },
     [
-      '/detectors/disk/minFreePercnt detectors.disk.minFreePercnt is not a known key (did you mean minFreePercent?); use isOn, everyMs, paths, minFreePercent, minFreeInodesPercent, hysteresisPercent',
+      '/detectors/disk/minFreePercnt detectors.disk.minFreePercnt is not a known key (did you mean minFreePercent?); use isOn, everyMs, paths, minFreePercent, minFreeInodesPercent, hysteresisPercent, fullWithinMs, maxFreePercentForRate',
       '/detectors/clock/maxSkewMs detectors.clock.maxSkewMs is not a duration such as "10s"',
     ],
   ],

@@ -10,6 +10,9 @@ export const DETECTOR_DEFAULTS = {
     minFreePercent: 10,
     minFreeInodesPercent: 5,
     hysteresisPercent: 2,
+    /** At the rate of the last hour, and with less free than this. */
+    fullWithinMs: 14_400_000,
+    maxFreePercentForRate: 40,
   },
   readOnly: {
     isOn: true,
@@ -44,6 +47,36 @@ export const DETECTOR_DEFAULTS = {
     restart: false,
     services: ['containerd', 'crio', 'docker'] as readonly string[],
   },
+  /** Growth of errors in an hour; a few corrected ones a year are normal. */
+  memory: {
+    isOn: true,
+    everyMs: 60_000,
+    windowMs: 3_600_000,
+    maxCorrectedPerHour: 100,
+    maxCorrectedPerHourForDays: 10,
+  },
+  throttling: { isOn: true, everyMs: 60_000, windowMs: 600_000, maxPerMinute: 1_000 },
+  pcie: { isOn: true, everyMs: 60_000 },
+  storage: { isOn: true, everyMs: 60_000 },
+  links: {
+    isOn: true,
+    everyMs: 60_000,
+    windowMs: 600_000,
+    maxSymbolErrorsPerHour: 120,
+    maxRecoveriesPerMinute: 5,
+    maxReceiveErrorsPerSecond: 10,
+    /** Within the window; a reconnected cable makes two. */
+    maxCarrierChanges: 10,
+    maxCrcErrors: 100,
+  },
+  kernelLimits: { isOn: true, everyMs: 30_000, maxUsedPercent: 90, hysteresisPercent: 5 },
+  /** With ipmitool, which takes a slow management controller some seconds. */
+  sensors: { isOn: true, everyMs: 300_000, timeoutMs: 60_000 },
+  /** With smartctl; disks keep sleeping. */
+  diskHealth: { isOn: true, everyMs: 3_600_000, windowMs: 86_400_000, timeoutMs: 30_000, maxUsedPercent: 90 },
+  /** With nvidia-smi, which wakes accelerators up. */
+  gpu: { isOn: true, everyMs: 300_000, timeoutMs: 10_000 },
+  mounts: { isOn: true, everyMs: 30_000, afterMs: 60_000 },
 }
 
 export type DetectorSettings = typeof DETECTOR_DEFAULTS
@@ -51,7 +84,7 @@ export type DetectorName = keyof DetectorSettings
 
 /** The Node conditions that each detector sets. */
 export const DETECTOR_CONDITIONS: Readonly<Record<DetectorName, readonly (keyof typeof NODE_CONDITIONS)[]>> = {
-  disk: ['DiskSpaceLow', 'InodesLow'],
+  disk: ['DiskSpaceLow', 'InodesLow', 'DiskFillingUp'],
   readOnly: ['FilesystemReadOnly'],
   clock: ['ClockSkewed'],
   crashLoops: ['ComponentCrashLooping'],
@@ -59,4 +92,14 @@ export const DETECTOR_CONDITIONS: Readonly<Record<DetectorName, readonly (keyof 
   hungTasks: ['TasksHung'],
   kubelet: ['KubeletUnhealthy'],
   runtime: ['ContainerRuntimeUnhealthy'],
+  memory: ['MemoryFaulty', 'MemoryDegraded'],
+  throttling: ['CPUThrottled'],
+  pcie: ['PCIeFaulty'],
+  storage: ['StorageDegraded', 'FilesystemErrors'],
+  links: ['LinkFaulty', 'LinkDegraded'],
+  kernelLimits: ['ConntrackFull', 'ProcessLimitNear', 'OpenFileLimitNear'],
+  sensors: ['HardwareAlarm'],
+  diskHealth: ['DiskFailing', 'DiskWorn'],
+  gpu: ['GPUFaulty', 'GPUNeedsReset'],
+  mounts: ['FilesystemStalled'],
 }

@@ -6,6 +6,9 @@ const LIBRARY_RULES: readonly string[] = [
   'certificates/certificate-expiry',
   'component/crash-looping',
   'component/unwell-component',
+  'hardware/broken-part',
+  'hardware/stuck-part',
+  'hardware/worn-part',
   'kernel/kernel-deadlock',
   'kernel/tasks-hung',
   'memory/oom-storm',
@@ -16,14 +19,17 @@ const LIBRARY_RULES: readonly string[] = [
   'storage/disk-pressure',
   'storage/disk-space-low',
   'storage/filesystem-read-only',
+  'storage/filesystem-stalled',
   'storage/read-only-filesystem',
   'time/clock-skewed',
 ]
 const LIBRARY = 'rules'
+/** What rules and agents' configuration import. */
+const DATA: readonly string[] = ['monitors/hardware', 'monitors/xid']
 /** A policy has no cases. */
 const POLICIES: readonly string[] = ['defender/careful', 'defender/control-planes']
 /** Same paths in the release and in the fleet. */
 export const LIBRARY_FILES: readonly string[] = [
   ...LIBRARY_RULES.flatMap((rule) => [`${LIBRARY}/${rule}.ts`, `${LIBRARY}/${rule}.cases.ts`]),
-  ...POLICIES.map((policy) => `${LIBRARY}/${policy}.ts`),
+  ...[...DATA, ...POLICIES].map((name) => `${LIBRARY}/${name}.ts`),
 ]

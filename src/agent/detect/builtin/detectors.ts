@@ -16,10 +16,13 @@ import type { ProblemBoard } from '../problem-board.ts'
 import { judgeCertificates, lifeOf } from './certificates.ts'
 import { judgeSkew, skewMs } from './clock-skew.ts'
 import { followCrashes, judgeCrashes, NO_CRASHES } from './crash-loops.ts'
+import { type FreeHistory, followFree, judgeRates, RATE_NEEDS_MS } from './disk-rates.ts'
 import { diskRoom, judgeDisks } from './disk.ts'
 import { followSleepers, judgeHung, sleepingTask, type Sleeper } from './hung-tasks.ts'
 import type { Reading } from './reading.ts'
 import { judgeReadOnly, namedBefore, parseMounts } from './read-only.ts'
+import { hardwareDetections } from '../hardware/hardware-detections.ts'
+import { hostFiles } from '../../metrics/host-files.ts'
 import { DETECTOR_CONDITIONS, type DetectorName, type DetectorSettings } from '#api/agent-config/detector-settings.ts'
 
 export interface DetectorsDeps {
@@ -78,7 +81,7 @@ export class Detectors {
     const all = this.#all()
     const types = new Set<string>(all.flatMap(({ name }) => DETECTOR_CONDITIONS[name]))
     this.#conditions = board.open('detectors', { owns: (type) => types.has(type) })
-    this.#kept = new Set(['ComponentCrashLooping', 'TasksHung'].filter((t) => this.#isTrue(t)))
+    this.#kept = new Set([...types].filter((t) => this.#isTrue(t)))
     for (const detector of all) {
       // Reuses an open connection: ten thousand agents starting at once must not open more than necessary.
       if (detector.name === 'clock') this.#later(detector, Math.min(detector.everyMs, ASK_SERVER_AFTER_MS))
@@ -143,8 +146,8 @@ export class Detectors {
     const { settings, dir } = this.#deps
     // A node that is a folder does not report on the processes, mounts and services of its machine.
     const isHost = dir.root === '/'
-    const detections: Readonly<Record<DetectorName, Detect | undefined>> = {
-      disk: () => this.#disk(),
+    const detections: Readonly<Partial<Record<DetectorName, Detect | undefined>>> = {
+      disk: this.#disk(),
       readOnly: isHost ? this.#readOnly() : undefined,
       clock: this.#clock(),
       crashLoops: () => this.#crashLoops(),
@@ -152,6 +155,7 @@ export class Detectors {
       hungTasks: isHost ? this.#hungTasks() : undefined,
       kubelet: isHost ? this.#kubelet() : undefined,
       runtime: isHost ? this.#runtime() : undefined,
+      ...(isHost ? this.#hardware() : {}),
     }
     return (Object.keys(detections) as DetectorName[]).flatMap((name): Detector[] => {
       const { isOn, everyMs } = settings[name]
@@ -160,15 +164,39 @@ export class Detectors {
     })
   }
 
-  async #disk(): Promise<readonly Reading[]> {
-    const { dir, settings } = this.#deps
-    const rooms = await Promise.all(
-      settings.disk.paths.map(async (path) => {
-        const stat = await statfs(onNode(dir, path)).catch(() => undefined)
-        return stat === undefined ? [] : [diskRoom(path, stat)]
-      }),
-    )
-    return judgeDisks(rooms.flat(), settings.disk, (type) => this.#isTrue(type))
+  #hardware() {
+    const { clock, settings } = this.#deps
+    return hardwareDetections({
+      host: hostFiles,
+      clock,
+      settings,
+      isTrue: (type) => this.#isTrue(type),
+      unlessTooSoon: (readings, neededMs) => readings.flatMap((r) => this.#unlessTooSoon(r, neededMs)),
+    })
+  }
+
+  #disk(): Detect {
+    const { dir, settings, clock } = this.#deps
+    let free: FreeHistory = []
+    return async () => {
+      const stats = await Promise.all(
+        settings.disk.paths.map(async (path) => {
+          const stat = await statfs(onNode(dir, path)).catch(() => undefined)
+          return stat === undefined ? [] : [{ path, stat }]
+        }),
+      )
+      const rooms = stats.flat().map(({ path, stat }) => diskRoom(path, stat))
+      const bytes = stats.flat().map(({ path, stat }) => ({
+        path,
+        free: stat.bavail * stat.bsize,
+        total: stat.blocks * stat.bsize,
+      }))
+      free = followFree(free, bytes, clock.monotonic())
+      return [
+        ...judgeDisks(rooms, settings.disk, (type) => this.#isTrue(type)),
+        ...judgeRates(free, settings.disk).flatMap((r) => this.#unlessTooSoon(r, RATE_NEEDS_MS)),
+      ]
+    }
   }
 
   #readOnly(): Detect {
