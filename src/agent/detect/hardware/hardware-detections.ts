@@ -1,5 +1,4 @@
 // The detectors of the host's hardware and of limits of its kernel: each reads small files of /sys and /proc, or asks one program with a time limit.
-import { readFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
 import type { DetectorName, DetectorSettings } from '#api/agent-config/detector-settings.ts'
