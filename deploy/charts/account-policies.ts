@@ -9,6 +9,8 @@ import {
   DECLARE_HOST_VERB,
   DECLARE_VERB,
   DEFAULT_NAMESPACE,
+  HOSTED_PROGRAMS,
+  hostedNamespace,
   JOIN_NAMESPACE,
   OWN_NAMESPACES,
   PROBES_NAMESPACE,
@@ -180,10 +182,14 @@ const tokenSecrets: AdmissionPolicy = {
 
 /** Roles cannot name what is created: each of these programs keeps certificates or kubeconfigs of its own, under names that begin so. */
 const OWN_SECRETS = [
-  { program: 'artifacts', namespace: SYSTEM_NAMESPACE, prefix: ARTIFACTS_SECRET },
-  { program: 'defender', namespace: WEBHOOK_NAMESPACE, prefix: WEBHOOK_SECRET },
+  { program: 'artifacts', namespaces: [SYSTEM_NAMESPACE], prefix: ARTIFACTS_SECRET },
+  { program: 'defender', namespaces: [WEBHOOK_NAMESPACE], prefix: WEBHOOK_SECRET },
   // The credentials for git are there too.
-  { program: 'cluster', namespace: CLUSTERS_NAMESPACE, prefix: kubeconfigSecretName('') },
+  {
+    program: 'cluster',
+    namespaces: [CLUSTERS_NAMESPACE, ...HOSTED_PROGRAMS.map(hostedNamespace)],
+    prefix: kubeconfigSecretName(''),
+  },
 ] as const
 const isUser = (program: string): string =>
   `request.userInfo.username in [${quoted(programUser(program))}, ${quoted(programAccount(program))}]`
@@ -196,19 +202,19 @@ const ownSecrets: AdmissionPolicy = {
     { name: 'a-program-with-own-secrets', expression: any(...OWN_SECRETS.map(({ program }) => isUser(program))) },
   ],
   variables: [],
-  validations: OWN_SECRETS.map(({ program, namespace, prefix }) => ({
+  validations: OWN_SECRETS.map(({ program, namespaces, prefix }) => ({
     expression: any(
       `!(${isUser(program)})`,
       // In a hosted cluster role cluster applies the whole release.
       isInstaller,
       updatesOwnMetricsSecret(program),
       all(
-        `${REQUEST_NAMESPACE} == ${quoted(namespace)}`,
+        any(...namespaces.map((namespace) => `${REQUEST_NAMESPACE} == ${quoted(namespace)}`)),
         prefix.endsWith('-') ? `${SECRET_NAME}.startsWith(${quoted(prefix)})` : `${SECRET_NAME} == ${quoted(prefix)}`,
       ),
       ...(program === 'cluster' ? [`${REQUEST_NAMESPACE}.startsWith(${quoted(CONTROL_PLANE_PREFIX)})`] : []),
     ),
-    message: `the program ${program} writes no Secret in namespace ${namespace} but ${prefix}${prefix.endsWith('-') ? '…' : ''}`,
+    message: `the program ${program} writes no Secret in namespace ${namespaces.join(', ')} but ${prefix}${prefix.endsWith('-') ? '…' : ''}`,
   })),
 }
 

@@ -197,6 +197,50 @@ describe('control planes of Clusters', () => {
   })
 })
 
+describe('programs of Clusters', () => {
+  const values = { ...wholeValues, roles: ['hub'], controlPlanes: { claim: 'planes' } } as const
+  const objects = installObjects(
+    settingsOf({
+      ...values,
+      clusterPrograms: { perProcess: 4, artifacts: { base: 'https://artifacts.example.org/' } },
+    }),
+  )
+  const podsOf = (name: string) => objects.filter(isDeployment).find((d) => d.metadata.name === name)
+  const names = ['controllers', 'approver', 'defender'].map((p) => `kubenode-hosted-${p}`)
+
+  test('are a Deployment each, with an account of its own, beside a role cluster that makes their kubeconfigs', () => {
+    for (const name of names) {
+      const pod = podsOf(name)
+      expect(pod?.spec.template.spec).toMatchObject({ serviceAccountName: name, automountServiceAccountToken: false })
+      expect(pod?.spec).toMatchObject({ replicas: 2, strategy: { type: 'RollingUpdate' } })
+      expect(objects.some((o) => o.kind === 'ServiceAccount' && o.metadata.name === name)).toBe(true)
+    }
+    const args = (name: string) => podsOf(name)?.spec.template.spec.containers[0]?.args ?? []
+    expect(args('kubenode-cluster')).toContain('--host-programs')
+    expect(args('kubenode-hosted-controllers')).toEqual(
+      expect.arrayContaining(['--hosted-per-process', '4', '--artifact-base']),
+    )
+    expect(args('kubenode-hosted-defender')).not.toContain('--artifact-base')
+  })
+
+  test('select different pods, though all are scraped as one program', () => {
+    const selectors = names.map((name) => JSON.stringify(podsOf(name)?.spec['selector' as never]))
+    expect(new Set(selectors).size).toBe(names.length)
+    for (const selector of selectors) expect(selector).toContain('"app.kubernetes.io/component":"hosted"')
+  })
+
+  test('have options that the program knows, and there are none without the setting', async () => {
+    const io: Io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
+    const run = (await buildProgram(io)).commands.find((c) => c.name() === 'run')
+    const known = new Set(run?.options.map((o) => o.long))
+    const flags = names.flatMap((name) => podsOf(name)?.spec.template.spec.containers[0]?.args ?? [])
+    expect(flags.filter((a) => a.startsWith('--') && !known.has(a))).toEqual([])
+    const without = installObjects(settingsOf(values))
+    expect(without.filter((o) => o.kind === 'Deployment').map((o) => o.metadata.name)).not.toContain(names[0])
+    expect(JSON.stringify(without)).not.toContain('--host-programs')
+  })
+})
+
 describe('control planes of Kubernetes', () => {
   const kubernetes = { versions: [PLANE_ROW], storageClass: 'fast', snapshots: { every: '6h' } }
   const objectsOf = (controlPlanes: object) =>

@@ -4,6 +4,7 @@ import { stringify } from 'yaml'
 import type { KubeObject } from '#api/schema/object.ts'
 import { ConsoleChart } from './console.ts'
 import { FlowChart } from './flow.ts'
+import { HostedProgramsChart } from './hosted-programs.ts'
 import { NetworkChart } from './network.ts'
 import { PoliciesChart } from './policies.ts'
 import { RbacChart } from './rbac.ts'
@@ -40,6 +41,7 @@ export function installObjects(settings: InstallSettings): readonly KubeObject[]
     new ConsoleChart(app, settings),
     new FlowChart(app),
     new ProviderPodsChart(app, settings),
+    new HostedProgramsChart(app, settings),
     new WorkloadsChart(app, settings),
   ]
   return charts.flatMap((chart) => (chart.toJson() as readonly KubeObject[]).map(asServersWrite))

@@ -1,4 +1,5 @@
 // Labels of what an installation makes, and how its pods are selected.
+import type { HostedProgram } from '#api/names.ts'
 import type { Workload } from './settings.ts'
 
 export const PART_OF = { 'app.kubernetes.io/part-of': 'kubenode' } as const
@@ -7,10 +8,27 @@ const NAME = { 'app.kubernetes.io/name': 'kubenode' } as const
 const COMPONENT = 'app.kubernetes.io/component'
 
 /** Never changes: the selector of a Deployment can't. */
-export const selectorOf = (workload: Workload): Readonly<Record<string, string>> => ({ ...NAME, [COMPONENT]: workload })
+export const selectorOf = (workload: Workload | 'hosted'): Readonly<Record<string, string>> => ({
+  ...NAME,
+  [COMPONENT]: workload,
+})
 
 export const labelsOf = (workload: Workload, version: string): Readonly<Record<string, string>> => ({
   ...selectorOf(workload),
+  ...PART_OF,
+  [VERSION]: version,
+})
+
+/** Which program the pods of a hub run for its Clusters. */
+const HOSTED_LABEL = 'kubenode.io/hosted'
+
+export const hostedSelectorOf = (program: HostedProgram): Readonly<Record<string, string>> => ({
+  ...selectorOf('hosted'),
+  [HOSTED_LABEL]: program,
+})
+
+export const hostedLabelsOf = (program: HostedProgram, version: string): Readonly<Record<string, string>> => ({
+  ...hostedSelectorOf(program),
   ...PART_OF,
   [VERSION]: version,
 })

@@ -88,6 +88,13 @@ const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.Netwo
   cluster: (settings) => egressToPlanes(settings),
 }
 
+/** API servers of Clusters, of registered ones too; of the controllers what their providers, inspections and repairs reach. */
+const hostedEgress = (settings: InstallSettings): k8s.NetworkPolicyEgressRule[] => [
+  ...egressTo(settings.networkPolicies.git, API_SERVERS),
+  ...egressToPlanes(settings, [{ podSelector: { matchLabels: selectorOf('cluster') } }]),
+  ...EGRESS.controllers(settings),
+]
+
 /** Control planes of both flavors: ports of the pod that runs the embedded ones, and API servers in namespaces of their own. */
 function egressToPlanes(
   { controlPlanes }: Pick<InstallSettings, 'controlPlanes'>,
@@ -164,6 +171,12 @@ export class NetworkChart extends Chart {
         ...(egress.length > 0 && { egress }),
       })
     }
+    if (settings.roles.includes('hub') && settings.clusterPrograms !== undefined)
+      policy('kubenode-hosted', {
+        podSelector: { matchLabels: selectorOf('hosted') },
+        policyTypes: ['Egress'],
+        egress: hostedEgress(settings),
+      })
     if (settings.roles.includes('business'))
       for (const pod of settings.providerPods)
         policy(providerPodName(pod.name), ofProvider(pod), providerLabelsOf(pod.name, settings.version))

@@ -1,5 +1,5 @@
 // What each program is started with in a pod: its arguments, its ports, and the files that it is given.
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { type HostedProgram, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { ControlPlanes } from './control-plane-settings.ts'
 import { imageOf, type ClusterRole, type InstallSettings, type Workload } from './settings.ts'
 
@@ -167,7 +167,8 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
         ]
       : []),
   ],
-  cluster: ({ controlPlanes }) => [
+  cluster: ({ controlPlanes, clusterPrograms }) => [
+    ...(clusterPrograms === undefined ? [] : ['--host-programs']),
     ...(controlPlanes?.claim === undefined ? [] : ['--control-planes', CONTROL_SOCKET]),
     ...(controlPlanes?.kubernetes === undefined
       ? []
@@ -244,6 +245,53 @@ export const argsOf = (workload: Workload, settings: InstallSettings): readonly 
   ...ofWorkload[workload](settings),
   ...(workload === 'history' ? historyClusters(settings) : []),
 ]
+
+const HOSTED_CA_FILE = 'hosted-artifacts-ca.pem'
+
+/** The files of the config Secret that hosted programs read: as the program alone would, but for what each Cluster has of its own. */
+export function hostedFilesOf(program: HostedProgram, settings: InstallSettings): ReadonlyMap<string, string> {
+  if (program !== 'controllers' || settings.clusterPrograms === undefined) return new Map()
+  const files = new Map([...configFilesOf('controllers', settings)].filter(([file]) => file !== HOST_CA_FILE))
+  const { ca } = settings.clusterPrograms.artifacts ?? {}
+  return ca === undefined ? files : files.set(HOSTED_CA_FILE, ca)
+}
+
+export function hostedArgsOf(program: HostedProgram, settings: InstallSettings): readonly string[] {
+  const { artifacts, perProcess, heapMiB } = settings.clusterPrograms ?? {}
+  const files = hostedFilesOf(program, settings)
+  const file = (flag: string, name: string) => (files.has(name) ? [flag, inConfig(name)] : [])
+  const own: Readonly<Record<HostedProgram, () => readonly string[]>> = {
+    controllers: () => [
+      ...file('--providers', PROVIDERS_FILE),
+      ...file('--trust', TRUST_FILE),
+      ...given('--artifact-base', artifacts?.base),
+      ...file('--artifact-ca', HOSTED_CA_FILE),
+      ...given('--join-script', artifacts?.joinScript),
+      ...callsOf(settings),
+    ],
+    approver: () => ofWorkload.approver(settings),
+    defender: () => [],
+  }
+  return [
+    'run',
+    '--roles',
+    'hosted',
+    '--hosted',
+    program,
+    '--cluster',
+    settings.cluster,
+    ...given('--hosted-per-process', perProcess?.toString()),
+    ...given('--hosted-heap', heapMiB?.toString()),
+    '--health-listen',
+    listen(PORTS.health),
+    '--metrics-listen',
+    listen(PORTS.metrics),
+    ...(settings.metrics.insecure ? ['--metrics-insecure'] : []),
+    '--log-level',
+    settings.logLevel,
+    ...own[program](),
+  ]
+}
 
 /** Of the process beside role cluster. */
 export const planesArgs = ({ address, most, perProcess, tenantsApart }: ControlPlanes): readonly string[] => [

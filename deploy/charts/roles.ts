@@ -13,6 +13,10 @@ import {
   CONTROL_PLANE_ROLE,
   DECLARE_VERB,
   DOOR_USER,
+  HOSTED_PROGRAMS,
+  hostedAccount,
+  hostedNamespace,
+  type HostedProgram,
   JOIN_ACCOUNTS_GROUP,
   JOIN_NAMESPACE,
   LOGS_READER,
@@ -438,6 +442,34 @@ const clusterKubeconfigs: RoleEntry = {
   rules: [core(['secrets'], ['get', 'create', 'patch', 'delete'])],
 }
 
+const hostedSubjects = (program: HostedProgram): readonly Subject[] => [
+  { kind: 'User', name: programUser(hostedAccount(program)) },
+  { kind: 'ServiceAccount', name: `kubenode-${hostedAccount(program)}` },
+]
+
+/** Which Clusters there are; what it does in each it does with another identity. */
+const hosted: RoleEntry = {
+  name: 'kubenode:hosted',
+  onHub: true,
+  subjects: HOSTED_PROGRAMS.flatMap(hostedSubjects),
+  rules: [ours(['clusters'], ['list', 'watch'])],
+}
+
+/** Its kubeconfigs, never listed, and the Leases by which its replicas share the Clusters. Those of the other programs are in other namespaces. */
+const hostedInside = (program: HostedProgram): RoleEntry => ({
+  name: `kubenode:${hostedAccount(program)}`,
+  onHub: true,
+  namespace: hostedNamespace(program),
+  subjects: hostedSubjects(program),
+  rules: [core(['secrets'], ['get']), leases(['leases'], ['get', 'list', 'create', 'update', 'delete'])],
+})
+
+/** Made for control planes on the hub; those of registered Clusters are made by people. */
+const hostedKubeconfigs = (program: HostedProgram): RoleEntry => ({
+  ...clusterKubeconfigs,
+  namespace: hostedNamespace(program),
+})
+
 /** What hands a join token over, by the uid of its machine: made and deleted by one, given to the host and marked by the other. */
 const handOver = (program: Program, verbs: readonly string[]): RoleEntry => ({
   name: `kubenode:${program}`,
@@ -595,6 +627,7 @@ const METERED_SUBJECTS: readonly Subject[] = [
   ...PROGRAMS.flatMap(programs),
   { kind: 'ServiceAccount', name: ARTIFACTS_ACCOUNT },
   { kind: 'ServiceAccount', name: CONSOLE_ACCOUNT },
+  ...HOSTED_PROGRAMS.flatMap(hostedSubjects),
 ]
 
 /** Asks who reads its metrics, and whether that user may. Agents ask too: monitoring.yaml binds them, since their door is closed in a cluster without Prometheus. */
@@ -619,7 +652,10 @@ const metricsReader: RoleEntry = {
 const metricsKey = (program: (typeof METERED)[number]): RoleEntry => ({
   name: `kubenode:metrics-${program}`,
   namespace: SYSTEM_NAMESPACE,
-  subjects: METERED_SUBJECTS.filter((s) => s.name === `kubenode-${program}` || s.name === `kubenode:${program}`),
+  subjects:
+    program === 'hosted'
+      ? HOSTED_PROGRAMS.flatMap(hostedSubjects)
+      : METERED_SUBJECTS.filter((s) => s.name === `kubenode-${program}` || s.name === `kubenode:${program}`),
   rules: [core(['secrets'], ['get', 'update'], [metricsSecretName(program)])],
 })
 
@@ -659,6 +695,9 @@ export const ROLES: readonly RoleEntry[] = [
   metricsAccess,
   metricsReader,
   logsReader,
+  hosted,
+  ...HOSTED_PROGRAMS.map(hostedInside),
+  ...HOSTED_PROGRAMS.map(hostedKubeconfigs),
   ...METERED.map(metricsKey),
   ...PROGRAMS.map(election),
 ]

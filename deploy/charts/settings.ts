@@ -21,6 +21,7 @@ import { signInFields } from '#console/server/sign-in/sign-in-settings.ts'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
 import { createFieldReader, type FieldValue } from '#api/field-problems.ts'
 import { controlPlaneProblems, controlPlanes } from './control-plane-settings.ts'
+import { clusterPrograms } from './hosted-settings.ts'
 import { providerKeys, providerPods, providerProblems } from './provider-settings.ts'
 import { cidr, egress, MAX_LIST, MAX_PEM, resources } from './setting-fields.ts'
 
@@ -145,6 +146,7 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
     }),
   ),
   controlPlanes,
+  clusterPrograms,
   providers: optional(
     freeform('The providers file of role controllers (docs/reference/providers.md); only static when left out.', {
       maxBytes: 262_144,

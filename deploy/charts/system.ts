@@ -33,6 +33,7 @@ export const METERED = [
   'artifacts',
   'history',
   'console',
+  'hosted',
 ] as const
 const ACCOUNTS: readonly string[] = [...PROGRAMS.map(accountOf), ARTIFACTS_ACCOUNT, CONSOLE_ACCOUNT]
 export const accountUserOf = (program: Program): string => programAccount(program)

@@ -50,6 +50,7 @@ import {
   CONSOLE_SERVICE,
   CONFIG_SECRET,
   configFilesOf,
+  hostedFilesOf,
   PORTS,
   portsOf,
   SECRETS_FOLDER,
@@ -98,7 +99,10 @@ export class WorkloadsChart extends Chart {
 
   /** A Secret: providers may hold credentials, and none of our programs can change one. */
   #config(settings: InstallSettings, workloads: readonly Workload[]): void {
-    const files = new Map(workloads.flatMap((w) => [...configFilesOf(w, settings)]))
+    const files = new Map([
+      ...workloads.flatMap((w) => [...configFilesOf(w, settings)]),
+      ...(settings.roles.includes('hub') ? hostedFilesOf('controllers', settings) : []),
+    ])
     if (files.size === 0) return
     new k8s.KubeSecret(this, 'config', {
       metadata: { name: CONFIG_SECRET, namespace: NAMESPACE, labels: commonLabels(settings.version) },
@@ -227,7 +231,7 @@ const HTTPS = 443
 const HTTP = 80
 
 /** File by file: everyone could replace what is in the folder of a volume, and programs refuse such a folder. */
-function configMounts(scope: Construct, workload: Workload, files: readonly string[]): readonly VolumeMount[] {
+export function configMounts(scope: Construct, workload: string, files: readonly string[]): readonly VolumeMount[] {
   if (files.length === 0) return []
   const volume = secretVolume(scope, `${workload}-config`, CONFIG_SECRET)
   return files.map((file) => ({ path: `${CONFIG_FOLDER}/${file}`, subPath: file, readOnly: true, volume }))
@@ -248,6 +252,19 @@ const claimed = ({ scope }: Place, id: string, name: string): Volume =>
 const cache = ({ scope, settings }: Place, workload: Workload): Volume =>
   Volume.fromEmptyDir(scope, `${workload}-cache`, 'cache', { sizeLimit: Size.mebibytes(settings.cacheMiB) })
 
+/** Where the controllers find what their providers need. */
+export const providerMounts = (scope: Construct, settings: InstallSettings, of = ''): readonly VolumeMount[] => {
+  const id = (name: string): string => (of === '' ? name : `${of}-${name}`)
+  return [
+    ...settings.providerSecrets.map((secret, n) => ({
+      path: `${SECRETS_FOLDER}/${secret}`,
+      readOnly: true,
+      volume: secretVolume(scope, id(`provider-${n}`), secret),
+    })),
+    ...settings.providerPods.map((pod) => keysMount(scope, id(`serves-${pod.name}`), pod, ['ca.crt', 'token'])),
+  ]
+}
+
 /** Beside /tmp and the files of the settings. */
 const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]>> = {
   sync: (place) => {
@@ -259,14 +276,7 @@ const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]
       },
     ]
   },
-  controllers: ({ scope, settings }) => [
-    ...settings.providerSecrets.map((secret, n) => ({
-      path: `${SECRETS_FOLDER}/${secret}`,
-      readOnly: true,
-      volume: secretVolume(scope, `provider-${n}`, secret),
-    })),
-    ...settings.providerPods.map((pod) => keysMount(scope, `serves-${pod.name}`, pod, ['ca.crt', 'token'])),
-  ],
+  controllers: ({ scope, settings }) => providerMounts(scope, settings),
   artifacts: (place) => {
     const claim = place.settings.artifacts?.source.claim
     return claim === undefined

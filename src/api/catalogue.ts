@@ -94,6 +94,7 @@ export const CONDITIONS = {
   GatesPassed: entry('Every gate of the stage passes.', 'True', 'releases'),
   Expiring: entry('Four fifths of the time to live are over, or all of it.', 'False', 'clusters'),
   SnapshotsCurrent: entry('A snapshot of the schedule was taken and opened in time.', 'True', 'clusters'),
+  ProgramsReady: entry('Controllers, approver and Defender of the cluster run.', 'True', 'clusters'),
   Superseded: entry('A newer object replaced this one.', 'False', 'releases'),
 } as const satisfies Readonly<Record<string, ConditionEntry>>
 
@@ -333,6 +334,9 @@ export const REASONS = {
     'An authority or key set is being replaced, and the cluster keeps working; the message has the phase and who must follow.',
   ),
   SnapshotMissing: because('clusters', 'The snapshot to restore does not exist, or is damaged.'),
+  ProgramsLead: because('clusters', 'Each of the programs of the cluster has a leader in it.'),
+  ProgramsMissing: because('clusters', 'A program that the hub runs for the cluster has no leader in it.'),
+  ProgramsNotServed: because('clusters', 'This hub runs no programs for its Clusters.'),
   SecretTaken: because('clusters', 'The Secret for the kubeconfig exists and was made for something else.'),
   AddonFailed: because(
     'clusters',

@@ -26,6 +26,14 @@ export const AGENTS_NAMESPACE = 'kubenode-agents'
  */
 export const RENDER_NAMESPACE = 'kubenode-render'
 
+/** Programs that a hub runs for its Clusters. */
+export const HOSTED_PROGRAMS = ['controllers', 'approver', 'defender'] as const
+export type HostedProgram = (typeof HOSTED_PROGRAMS)[number]
+/** The name of such a program on the hub, where it only knows which Clusters there are. */
+export const hostedAccount = (program: HostedProgram): string => `hosted-${program}`
+/** Kubeconfigs of one program for all Clusters, and the Leases of its replicas on the hub: each program reads its own alone. */
+export const hostedNamespace = (program: HostedProgram): string => `kubenode-hosted-${program}`
+
 /** Only the installer creates pods there, because a pod could mount any of these Secrets. */
 export const OWN_NAMESPACES = [
   SYSTEM_NAMESPACE,
@@ -35,6 +43,7 @@ export const OWN_NAMESPACES = [
   JOIN_NAMESPACE,
   AGENTS_NAMESPACE,
   RENDER_NAMESPACE,
+  ...HOSTED_PROGRAMS.map(hostedNamespace),
 ] as const
 /** The account of render pods. */
 export const RENDER_ACCOUNT = 'kubenode-render'
@@ -198,6 +207,8 @@ export const ANNOTATIONS = {
   conditionsElsewhere: 'kubenode.io/conditions-elsewhere',
   /** On the agents' configuration: `Condition: reason` for each condition without a rule, separated by semicolons. */
   withoutRule: 'kubenode.io/without-rule',
+  /** On the Lease of a replica of a hosted program: the Clusters that it runs the program for, as JSON. */
+  hosts: 'kubenode.io/hosts',
   /** On a kubeconfig Secret: its Cluster, as namespace/name. */
   cluster: 'kubenode.io/cluster',
   /** On a kubeconfig Secret from the cluster role: the Cluster's uid. One without it belongs to a user. */

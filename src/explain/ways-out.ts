@@ -170,6 +170,12 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   SnapshotOverdue: operator('finds out why no snapshot is taken', CLUSTER),
   RotationUnderWay: itself,
   SnapshotMissing: author('names a snapshot that exists', CLUSTER),
+  ProgramsLead: nobody,
+  ProgramsMissing: operator(
+    'sees why the pods of kubenode-hosted-controllers, -approver and -defender do not run',
+    CLUSTER,
+  ),
+  ProgramsNotServed: operator('gives the hub the setting clusterPrograms', CLUSTER),
   SecretTaken: operator('deletes the Secret that is in the way', CLUSTER),
   AddonFailed: author('corrects the object', CLUSTER),
   StillDeclared: author('no longer declares the cluster', 'kubenode unprotect OBJECT --reason WHY'),

@@ -89,6 +89,7 @@ export const ROLE_NAMES = [
   'artifacts',
   'history',
   'console',
+  'hosted',
 ] as const
 export type RoleName = (typeof ROLE_NAMES)[number]
 
@@ -194,6 +195,7 @@ export const ROLES = {
     switches: {
       '--control-planes': 'embedded control planes, of kubenode apiserver behind this socket',
       '--control-plane-versions': 'control planes of Kubernetes, as workloads of the hub',
+      '--host-programs': 'kubeconfigs for the programs that the role hosted runs',
     },
     needs: [
       ours('update', 'clusters'),
@@ -245,6 +247,21 @@ export const ROLES = {
     },
     needs: [],
     load: async (config) => (await import('./roles/console.ts')).consoleRole(config),
+  },
+  hosted: {
+    does: 'runs controllers, approver or defender of the Clusters of the hub, its share of them',
+    where: 'hub',
+    lead: 'every replica',
+    loops: ['hosted-programs'],
+    reaches: [],
+    switches: {
+      '--hosted': 'which of the three programs',
+      '--hosted-per-process': 'how many Clusters of one namespace share a process',
+      '--hosted-heap': 'the heap of each process',
+    },
+    // Without them no Cluster gets its program, which the Cluster says.
+    needs: [],
+    load: async (config) => (await import('./roles/hosted.ts')).hostedRole(config),
   },
 } as const satisfies Readonly<Record<RoleName, RoleEntry>>
 

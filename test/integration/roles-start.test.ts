@@ -15,8 +15,8 @@ import { Kubectl } from '#test/support/tools/kubectl.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const folder = mkdtempSync(join(tmpdir(), 'kubenode-roles-'))
-/** Role artifacts and role console serve something of their own, and have tests of their own. */
-const APART: readonly RoleName[] = ['artifacts', 'console']
+/** They serve or start something of their own, and have tests of their own. */
+const APART: readonly RoleName[] = ['artifacts', 'console', 'hosted']
 
 let server: RunningServer
 beforeAll(async () => {

@@ -30,6 +30,12 @@ export const UNUSED: readonly UnusedRight[] = [
     test: 'test/sim/hostdoctor/hostdoctor.test.ts',
   },
   {
+    right:
+      /^hosted-\w+: (create (tokenreviews|subjectaccessreviews)\.|(get|update) secrets named kubenode-metrics-hosted )/,
+    reason: 'read while /metrics is served at the address of a pod, as for every role',
+    test: 'test/integration/metrics-server.test.ts',
+  },
+  {
     right: /^history: /,
     reason: 'it follows the kinds that it records and writes nothing; no recorded test runs it',
     test: 'src/history/record/recorder.test.ts',

@@ -41,6 +41,8 @@ const OF_KUBERNETES: readonly ('replicas' | 'etcd' | 'resources' | 'extraArgs' |
   'upgrade',
 ]
 
+export const PROGRAM_PLACES = ['Hub', 'None'] as const
+
 /** Checks before an upgrade whose problems a commit may accept. */
 export const ACCEPTABLE = ['DisruptionBudgets', 'UnreadyNodes', 'DeprecatedApis'] as const
 export type Acceptable = (typeof ACCEPTABLE)[number]
@@ -236,6 +238,12 @@ const spec = s.rule(
           'Addons that are applied to a control plane on the hub before machines join: coredns, dashboard.',
           addon,
           { keys: ['name'], max: MAX_ADDONS },
+        ),
+      ),
+      programs: s.optional(
+        s.choice(
+          'Where controllers, approver and Defender of the cluster run: on the hub, or nowhere that the hub knows of. Hub when left out for a control plane on the hub, None for a registered cluster, which for Hub needs a Secret of its name in each of kubenode-hosted-controllers, kubenode-hosted-approver and kubenode-hosted-defender.',
+          PROGRAM_PLACES,
         ),
       ),
       stage: s.optional(f.labelValue('Stage of the cluster; pipelines select by it.')),
@@ -444,7 +452,7 @@ export const cluster = defineKind('Cluster', 'kcl', {
     wide(date('Snapshot', '.status.snapshotSchedule.lastAt')),
     wide(text('Endpoint', '.status.endpoint')),
   ],
-  conditions: ['Ready', 'Expiring', 'SnapshotsCurrent'],
+  conditions: ['Ready', 'Expiring', 'SnapshotsCurrent', 'ProgramsReady'],
   example: {
     metadata: { name: 'prod-1', namespace: 'fleet' },
     spec: { kubeconfigSecretRef: { name: 'cluster-prod-1' }, stage: 'prod' },

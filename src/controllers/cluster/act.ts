@@ -21,7 +21,15 @@ import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import type { ClusterAction } from './actions.ts'
-import { KUBECONFIG_LIFE_MS, kubeconfigSeen, SECRET, secretKey, secretOf } from './control-planes/kubeconfig.ts'
+import {
+  KUBECONFIG_LIFE_MS,
+  kubeconfigSeen,
+  programSecretKey,
+  SECRET,
+  secretKey,
+  secretOf,
+} from './control-planes/kubeconfig.ts'
+import type { ObjectKey } from '#api/schema/resource.ts'
 import { deliverAddons } from './addons/named.ts'
 import type { PlaneClients } from './control-planes/clients.ts'
 import { idOf, type Seen } from './seen.ts'
@@ -86,9 +94,15 @@ async function carryOut(
       // Delete the observed version: if someone committed a longer lifetime since then, this conflicts, and the next pass decides again.
       return deletedIsDone(await deleteExactly(client, clusterKind, cluster, { signal }))
     case 'WriteKubeconfig':
-      return writeKubeconfig(tools, cluster, signal)
+      return writeKubeconfig(tools, cluster, { key: secretKey(cluster), program: 'sync' }, signal)
     case 'DeleteKubeconfig':
-      return deleteKubeconfig(client, cluster, signal)
+      return deleteKubeconfig(client, cluster, secretKey(cluster), signal)
+    case 'WriteProgramKubeconfig': {
+      const { program } = action
+      return writeKubeconfig(tools, cluster, { key: programSecretKey(cluster, program), program }, signal)
+    }
+    case 'DeleteProgramKubeconfig':
+      return deleteKubeconfig(client, cluster, programSecretKey(cluster, action.program), signal)
     case 'ApplyAddons':
       return giveAddons(tools, id, signal)
     case 'DeliverAddons':
@@ -192,23 +206,34 @@ async function unlessStale(
   return work()
 }
 
+interface KubeconfigOf {
+  readonly key: ReturnType<typeof secretKey>
+  readonly program: string
+}
+
 async function writeKubeconfig(
   { client, host }: ActTools,
   cluster: Cluster,
+  { key, program }: KubeconfigOf,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const found = await client.get(SECRET, secretKey(cluster), { signal })
+  const found = await client.get(SECRET, key, { signal })
   if (found !== undefined && kubeconfigSeen(found).owner === undefined)
     return outdated('the Secret belongs to a person')
-  const identity = { user: programUser('sync'), groups: [], lifeMs: KUBECONFIG_LIFE_MS }
+  const identity = { user: programUser(program), groups: [], lifeMs: KUBECONFIG_LIFE_MS }
   const text = await host.kubeconfig(idOf(cluster), identity, signal)
   if (text === undefined) return outdated('the control plane does not exist')
-  return applyObject(client, SECRET, secretOf(cluster, text), { fieldManager, force: true, signal })
+  return applyObject(client, SECRET, secretOf(cluster, key, text), { fieldManager, force: true, signal })
 }
 
 /** Only the kubeconfig created for this Cluster. */
-async function deleteKubeconfig(client: KubeClient, cluster: Cluster, signal: AbortSignal): Promise<ActionOutcome> {
-  const found = await client.get(SECRET, secretKey(cluster), { signal })
+async function deleteKubeconfig(
+  client: KubeClient,
+  cluster: Cluster,
+  key: ObjectKey,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const found = await client.get(SECRET, key, { signal })
   if (found === undefined || kubeconfigSeen(found).owner !== cluster.metadata.uid) return applied()
   return deletedIsDone(await deleteExactly(client, SECRET, found, { signal }))
 }

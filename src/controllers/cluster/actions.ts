@@ -1,5 +1,6 @@
 // The actions of the cluster controller.
 import type { Reason } from '#api/catalogue.ts'
+import type { HostedProgram } from '#api/names.ts'
 import type { Phase } from '#api/phases.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
@@ -14,6 +15,8 @@ type ControlPlaneAction = { readonly reason: string } & (
   /** The object itself. Its deletion then follows its own plan. */
   | { readonly kind: 'DeleteCluster' }
   | { readonly kind: 'WriteKubeconfig' | 'DeleteKubeconfig' }
+  /** Of one program that the hub runs for the cluster, each with an identity of its own there. */
+  | { readonly kind: 'WriteProgramKubeconfig' | 'DeleteProgramKubeconfig'; readonly program: HostedProgram }
   | { readonly kind: 'Stop'; readonly by: Authority }
   | { readonly kind: 'ApplyAddons' }
   /** Delivers the addons that the Cluster names, and removes those it named before. */

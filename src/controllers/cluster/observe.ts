@@ -25,6 +25,7 @@ import type { Hosts } from './control-planes/hosts.ts'
 import { kubeconfigSeen, SECRET, secretKey } from './control-planes/kubeconfig.ts'
 import { capsOf } from './plan-lifetime.ts'
 import type { PlaneClients } from './control-planes/clients.ts'
+import { programsSeen } from './programs/observe.ts'
 import { needsAgentReports, trustOf } from './plan-rotation.ts'
 import { isStepwise } from './plan-steps.ts'
 import { idOf, type Seen } from './seen.ts'
@@ -51,6 +52,8 @@ export interface Observing {
   readonly caches: Caches
   readonly hosts: Hosts
   readonly addons: () => Promise<Addons>
+  /** This hub runs the programs of its Clusters. */
+  readonly hostsPrograms: boolean
   readonly ended: EndedPermits
   readonly now: () => number
 }
@@ -77,6 +80,9 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     host,
     unanswered: asked.unanswered,
     kubeconfig: secret === undefined ? undefined : kubeconfigSeen(secret),
+    programs: tools.hostsPrograms
+      ? await programsSeen({ client: tools.client, clients, now: tools.now }, cluster, asked.plane, signal)
+      : undefined,
     permits,
     endedFor: tools.ended.observe(
       uid,

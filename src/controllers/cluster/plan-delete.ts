@@ -11,6 +11,7 @@ import { type Authority, byPermit } from '#permits/under-permit.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { DELETES, finished, permitFor } from './plan-permit.ts'
+import { endedPrograms } from './programs/plan.ts'
 import type { Seen } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 import { someOf } from '#lib/some-of.ts'
@@ -55,6 +56,7 @@ function planRemoval(seen: Seen, now: number): ClusterPlan {
   if (!finalizers.includes(FINALIZERS.cluster)) return { ...done, actions: [] }
   const end: ClusterAction[] = [
     ...(kubeconfig?.owner === uid ? [{ kind: 'DeleteKubeconfig' as const, reason: 'the Cluster is deleted' }] : []),
+    ...endedPrograms(seen, 'the Cluster is deleted'),
     { kind: 'RemoveFinalizer', reason: 'nothing of it is left that is to be removed' },
   ]
   if (cluster.spec.deletionPolicy !== 'Delete') {

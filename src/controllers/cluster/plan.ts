@@ -30,6 +30,7 @@ import { firstNumbers, rotationRequeueMs, rotationDue, rotationRequest } from '.
 import { scheduleOf } from './snapshots/schedule.ts'
 import { shapeOf, upgradeTerms } from './control-planes/shape.ts'
 import { isFull, planFull, restoreHelps, tidied } from './plan-store.ts'
+import { programKubeconfigs, waitOfPrograms } from './programs/plan.ts'
 import { planDeletion } from './plan-delete.ts'
 import { type ControlPlaneSpec, type Seen, idOf, UPGRADE_UNBLOCK } from './seen.ts'
 import { defined } from '#lib/defined.ts'
@@ -147,8 +148,13 @@ function planOthers(seen: Seen, controlPlane: ControlPlaneSpec, version: string,
       request: { ...request, rotation: rotationRequest(seen) },
       by: { exempt: 'Rotates' },
     })
-  if (stale === undefined) actions.push(...care, ...tidied(seen, now))
-  const isSoon = care.length > 0 && !hasStuck(seen)
+  if (stale === undefined)
+    actions.push(
+      ...care,
+      ...tidied(seen, now),
+      ...programKubeconfigs(seen, (kubeconfig) => staleKubeconfig({ ...seen, kubeconfig }, now)),
+    )
+  const isSoon = (care.length > 0 && !hasStuck(seen)) || waitOfPrograms(seen, plane) !== undefined
   const requeueAfter = Math.min(isSoon ? SOON_MS : REQUEUE_MS, rotationRequeueMs(seen, now) ?? REQUEUE_MS)
   return { actions, notices: [], requeueAfter, phase: 'Ready', wait: undefined }
 }

@@ -26,6 +26,8 @@ export interface ClusterContext extends ModuleContext {
   /** One per flavor. */
   readonly hosts: readonly [ControlPlaneHost, ...ControlPlaneHost[]]
   readonly connect: (config: ConnectionConfig) => ClosableClient
+  /** This hub runs controllers, approver and Defender of its Clusters. */
+  readonly hostsPrograms?: boolean
   /** Read once, when the first control plane needs them. */
   readonly addons: () => Promise<Addons>
 }
@@ -38,7 +40,7 @@ const WORKERS = 4
 export const clusterModule: Module<ClusterContext> = {
   name: 'cluster',
   setup(context): RunningModule {
-    const { addons, client, clock, events, informers } = context
+    const { addons, client, clock, events, informers, hostsPrograms = false } = context
     const caches = cachesOf(informers)
     const hosts = new Hosts(context.hosts, context.connect)
     const ended = new EndedPermits(clock)
@@ -50,7 +52,7 @@ export const clusterModule: Module<ClusterContext> = {
       reconcile: reconcileWith<Seen, ClusterAction, ReturnType<typeof statusOf>, ClusterPlan>({
         clock,
         observe: (key, { signal }) =>
-          observe({ addons, client, caches, hosts, ended, now: () => clock.now() }, key, signal),
+          observe({ addons, client, caches, hosts, hostsPrograms, ended, now: () => clock.now() }, key, signal),
         plan,
         act: async (action, seen, { signal }) => {
           const outcome = await act({ addons, client, clock, ...hosts.of(seen.cluster) }, action, seen, signal)

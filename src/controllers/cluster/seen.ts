@@ -1,5 +1,6 @@
 // The inputs of every decision about one Cluster with a control plane on the hub.
 import type { Cluster } from '#api/kinds/cluster.ts'
+import type { HostedProgram } from '#api/names.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { EndedFor } from '#permits/ended-for.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -22,6 +23,17 @@ export interface KubeconfigSeen {
   readonly until: number
 }
 
+/** The leader in the cluster itself decides who acts there, so its Lease shows a program that runs, wherever that is. */
+export type Leaders =
+  | { readonly kind: 'Read'; readonly without: readonly HostedProgram[] }
+  | { readonly kind: 'Unread'; readonly why: string }
+
+export interface ProgramsSeen {
+  readonly kubeconfigs: Readonly<Partial<Record<HostedProgram, KubeconfigSeen>>>
+  /** Undefined if they were not asked for: the control plane does not run, or the hub runs no programs for it. */
+  readonly leaders: Leaders | undefined
+}
+
 export interface Seen {
   readonly cluster: Cluster
   /** As reported by the host. Undefined if the host has none. */
@@ -30,6 +42,8 @@ export interface Seen {
   /** Why the host did not answer. Nothing is done in that case. */
   readonly unanswered: string | undefined
   readonly kubeconfig: KubeconfigSeen | undefined
+  /** Undefined if this hub runs no programs for its Clusters. */
+  readonly programs?: ProgramsSeen | undefined
   /** All permits requested for this Cluster. */
   readonly permits: readonly OperationPermit[]
   /** How long ended permits have been over. */

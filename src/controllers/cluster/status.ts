@@ -18,6 +18,7 @@ import { isFull } from './plan-store.ts'
 import { lifetimeSeen, lifetimeText } from './plan-expiry.ts'
 import { rotationsOf, waitOfRotation } from './plan-rotation.ts'
 import { scheduleStatus } from './snapshots/status.ts'
+import { programsCondition, waitOfPrograms } from './programs/plan.ts'
 import { type Seen, UPGRADE_UNBLOCK } from './seen.ts'
 
 type Status = NonNullable<ClusterStatus>
@@ -35,7 +36,12 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   const before = cluster.status ?? {}
   const failed = waitOfPut(put, plan) ?? waitOfRestore(results) ?? waitOfAddons(results)
   const wait =
-    failed ?? waitOfUnfinished(results, plan.wait) ?? plan.wait ?? waitOfRotation(plane) ?? waitOfParts(plane)
+    failed ??
+    waitOfUnfinished(results, plan.wait) ??
+    plan.wait ??
+    waitOfRotation(plane) ??
+    waitOfParts(plane) ??
+    waitOfPrograms(seen, plane)
   const isDone = results.length > 0 && results.every((r) => r.outcome.kind === 'Applied') && failed === undefined
   const {
     change: _change,
@@ -52,7 +58,9 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   const lifetime = lifetimeSeen(seen, now)
   const { generation } = cluster.metadata
   const schedule = scheduleStatus(seen, plan, results, now)
+  const programs = programsCondition(seen, plane)
   const without: readonly ConditionType[] = [
+    ...(programs === undefined ? (['ProgramsReady'] as const) : []),
     ...(lifetime.state === 'Unlimited' ? (['Expiring'] as const) : []),
     ...(schedule === undefined ? (['SnapshotsCurrent'] as const) : []),
   ]
@@ -71,9 +79,10 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     conditions: setConditions(
       without.reduce<Status['conditions']>(removeCondition, before.conditions),
       [
-        plan.phase === 'Expired' ? expiredOf(seen) : readyOf(seen, plane, wait),
+        plan.phase === 'Expired' ? expiredOf(seen) : readyOf(seen, plane, wait, programs),
         ...(lifetime.state === 'Unlimited' ? [] : [expiringOf(lifetime, seen)]),
         ...(schedule === undefined ? [] : [schedule.condition]),
+        ...(programs === undefined ? [] : [programs]),
       ],
       now,
     ),
@@ -93,6 +102,7 @@ function readyOf(
   { cluster, host, unanswered }: Seen,
   plane: ControlPlane | undefined,
   wait: Wait<Reason> | undefined,
+  programs: WantedCondition | undefined,
 ): WantedCondition {
   const type = 'Ready'
   const observedGeneration = cluster.metadata.generation ?? 0
@@ -108,6 +118,9 @@ function readyOf(
       reason: 'EtcdFull',
       message: fit(wait?.seen ?? 'etcd takes no writes: it is full'),
     }
+  // Without them it serves, and nothing in it converges.
+  if (plane?.state === 'Running' && programs?.status === 'False')
+    return { ...of, status: 'False', reason: programs.reason, message: programs.message }
   if (plane?.state === 'Running') return { ...of, status: 'True', reason: 'ClusterAnswers', message: servedText(plane) }
   const message = wait?.seen ?? plane?.message ?? 'the control plane does not run'
   return { ...of, status: 'False', reason: 'ControlPlaneStarting', message }

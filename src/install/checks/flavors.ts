@@ -1,6 +1,7 @@
 // Compares the flavors and versions of control planes that a release serves with the Clusters of the hub: one that runs without its host is neither upgraded nor
 // deleted, and says so only in its own status.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
+import { programPlace } from '#api/cluster-programs.ts'
 import { CONTROL_PLANE_VERSIONS, FINALIZERS } from '#api/names.ts'
 import { listAll } from '#kube/list-all.ts'
 import { fieldAt } from '#lib/fields.ts'
@@ -23,6 +24,8 @@ export interface Hosted {
   readonly version: string
   /** Its host has begun to make it. */
   readonly isMade: boolean
+  /** Its controllers, approver and Defender are to run on the hub. */
+  readonly wantsPrograms: boolean
 }
 
 export async function hostedClusters(context: InstallContext): Promise<readonly Hosted[]> {
@@ -37,6 +40,7 @@ export async function hostedClusters(context: InstallContext): Promise<readonly 
             flavor: spec.controlPlane.flavor,
             version: status?.versions?.find(({ part }) => part === 'apiserver')?.version ?? spec.version ?? '',
             isMade: (metadata.finalizers ?? []).includes(FINALIZERS.cluster),
+            wantsPrograms: programPlace(spec) === 'Hub',
           },
         ],
   )
@@ -47,6 +51,8 @@ export interface ServedPlanes {
   /** Of flavor kubernetes. */
   readonly versions: readonly string[]
   readonly storageClass: string | undefined
+  /** The hub runs controllers, approver and Defender of its Clusters. */
+  readonly hostsPrograms: boolean
 }
 
 const FLAGS: Readonly<Record<Flavor, string>> = {
@@ -64,6 +70,7 @@ export function servedPlanes({ objects }: Release): ServedPlanes | undefined {
     flavors: (['embedded', 'kubernetes'] as const).filter((flavor) => args.includes(FLAGS[flavor])),
     versions: file.versions.map(({ version }) => version),
     storageClass: file.defaults?.storageClass,
+    hostsPrograms: args.includes('--host-programs'),
   }
 }
 

@@ -92,6 +92,7 @@ describe('control planes of Clusters', () => {
     flavor,
     version,
     isMade,
+    wantsPrograms: true,
   })
   const program = (args: readonly string[]) =>
     deployment('kubenode-cluster', 'kubenode-system', { template: { spec: { containers: [{ args }] } } })
@@ -108,6 +109,19 @@ describe('control planes of Clusters', () => {
       { ...healthy, hosted: { value: clusters } },
       { ...wanted, release: { ...release, objects: [...release.objects, ...objects] } },
     ).filter((f) => f.check === 'flavors')
+
+  test('get no programs, with the setting that runs them, until the hub does', () => {
+    const programs = (objects: readonly KubeObject[], wantsPrograms = true) =>
+      judge(
+        { ...healthy, hosted: { value: [{ ...hosted('embedded', '1.36.2'), wantsPrograms }] } },
+        { ...wanted, release: { ...release, objects: [...release.objects, ...objects] } },
+      ).filter((f) => f.check === 'cluster-programs')
+    expect(programs(embedded)).toMatchObject([
+      { verdict: 'Warning', text: expect.stringMatching(/setting clusterPrograms: fleet\/embedded$/) as string },
+    ])
+    expect(programs([program(['--control-planes', 's', '--host-programs'])])).toMatchObject([{ verdict: 'Passed' }])
+    expect(programs(embedded, false)).toEqual([])
+  })
 
   test('pass where every flavor and version is served', () => {
     expect(found(both, [hosted('kubernetes', '1.36.2'), hosted('embedded', '1.30.0')])).toEqual([

@@ -182,6 +182,21 @@ const elsewhere: Judge = (seen) =>
         ),
   )
 
+const clusterPrograms: Judge = (seen, { release }) => {
+  const served = servedPlanes(release)
+  if (served === undefined) return []
+  return read('cluster-programs', seen.hosted, (hosted) => {
+    const wanted = hosted.filter(({ wantsPrograms }) => wantsPrograms)
+    if (wanted.length === 0) return []
+    if (served.hostsPrograms) return passed('cluster-programs', `for ${counted(wanted.length, 'Cluster')}`)
+    const names = named(wanted.map(({ name }) => name))
+    return warned(
+      'cluster-programs',
+      `no controllers, approver and Defender run for Clusters of this hub, setting clusterPrograms: ${names}`,
+    )
+  })
+}
+
 const flavors: Judge = (seen, { release }) => {
   const served = servedPlanes(release)
   if (served === undefined) return []
@@ -375,6 +390,7 @@ export const CHECKS: readonly string[] = [
   'namespace',
   'elsewhere',
   'flavors',
+  'cluster-programs',
   'storage',
   'pods',
   'network',
@@ -396,6 +412,7 @@ const ALL: readonly Judge[] = [
   namespaces,
   elsewhere,
   flavors,
+  clusterPrograms,
   storageOf,
   pods,
   network,

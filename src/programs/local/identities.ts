@@ -99,7 +99,7 @@ function kubeconfig({ name, server, ca }: Cluster, user: string, cert: string, k
 export async function provideIdentity(
   admin: KubeClient,
   cluster: Cluster,
-  identity: ProgramIdentity,
+  identity: string,
   path: string,
   clock: Clock,
 ): Promise<void> {

@@ -7,7 +7,7 @@ import { TRUST_FILE } from './artifacts.ts'
 import type { Rehearsal } from '#sync/rehearsal/rehearsed.ts'
 import type { ProgramIdentity } from './identities.ts'
 import { type Driver, DRIVERS } from './driver.ts'
-import type { Program } from './keeper.ts'
+import type { Program } from '../hosted/keeper.ts'
 import { HUB } from './layout.ts'
 import type { Layout } from './layout.ts'
 

@@ -23,7 +23,7 @@ import { declareHub } from './hub.ts'
 import { provideIdentity } from './identities.ts'
 import { messageOf } from '#lib/errors.ts'
 import { installManifests } from './install.ts'
-import { Keeper } from './keeper.ts'
+import { Keeper } from '../hosted/keeper.ts'
 import {
   closeFolder,
   clusterFolders,

@@ -29,6 +29,7 @@ export const clusterRole = (config: RolesConfig): RoleSetup => ({
       events: context.events('cluster'),
       hosts: [first, ...others],
       connect,
+      hostsPrograms: config.hostsPrograms === true,
       addons: () => Promise.resolve((known ??= releaseAddons())),
     })
     return partsOf(running, context.supervision)

@@ -11,6 +11,8 @@ import type { HistoryBounds } from '#history/record/bounds.ts'
 import type { ServedArtifacts } from '../run/artifacts-options.ts'
 import type { ServedConsole } from '../run/console-file.ts'
 
+import type { HostedConfig } from '../hosted/hosted-options.ts'
+
 export interface RolesConfig {
   readonly cluster: string
   /** How hosts reach this cluster's API server. */
@@ -28,6 +30,10 @@ export interface RolesConfig {
   readonly controlPlanes?: string
   /** File listing the Kubernetes versions that this hub runs as control planes. */
   readonly controlPlaneVersions?: string
+  /** This hub runs controllers, approver and Defender of its Clusters. */
+  readonly hostsPrograms?: boolean
+  /** Settings of the hosted role. */
+  readonly hosted?: HostedConfig
   /** Settings of the artifacts role. */
   readonly artifacts?: ServedArtifacts
   /** Where the history role writes and the console reads, and how much is kept. */

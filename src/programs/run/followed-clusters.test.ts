@@ -6,7 +6,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import { until } from '#test/support/tools/processes.ts'
+import { PassThrough } from 'node:stream'
 import { entriesIn, runFollowed } from './followed-clusters.ts'
+import { fileSource, lineSource } from './follow-source.ts'
 import type { RunOptions } from './run-options.ts'
 
 const WITHIN_MS = 60_000
@@ -28,7 +30,7 @@ const write = (...clusters: readonly string[]): void =>
 
 function follow(signal: AbortSignal, fails?: string) {
   return runFollowed({
-    file,
+    source: fileSource(file),
     log: silentLogger,
     signal,
     read: ([, cluster = '']) => ({ cluster }) as RunOptions,
@@ -97,7 +99,7 @@ test('one that lost its leadership starts again, and the others run on', async (
   const stop = new AbortController()
   write('a', 'b')
   const ended = runFollowed({
-    file,
+    source: fileSource(file),
     log: silentLogger,
     signal: stop.signal,
     read: ([, cluster = '']) => ({ cluster }) as RunOptions,
@@ -128,7 +130,36 @@ test.each([
   write('a')
   const read = () => ({}) as RunOptions
   const { signal } = new AbortController()
-  expect(await runFollowed({ file, log: silentLogger, signal, read, run: async () => [how] })).toEqual([how])
+  expect(
+    await runFollowed({ source: fileSource(file), log: silentLogger, signal, read, run: async () => [how] }),
+  ).toEqual([how])
+})
+
+test('lines of standard input replace each other, and a cluster that fails there ends no other', async () => {
+  const [input, stop] = [new PassThrough(), new AbortController()]
+  const ended = runFollowed({
+    source: lineSource(input, () => stop.abort()),
+    log: silentLogger,
+    signal: stop.signal,
+    read: ([, cluster = '']) => ({ cluster }) as RunOptions,
+    run: async ({ cluster = '' }, over) => {
+      begun.push(cluster)
+      if (cluster === 'bad') throw new Error('bad failed')
+      running.add(cluster)
+      await new Promise<void>((done) => over.addEventListener('abort', () => done()))
+      running.delete(cluster)
+      return [{ reason: 'Stopped', left: [] }]
+    },
+  })
+  input.write('[["--cluster","a"],["--cluster","bad"]]\n[["--clu')
+  await until('bad was tried', () => begun.includes('bad') || undefined, WITHIN_MS)
+  await seen('a')
+  input.write('ster","b"],["--cluster","a"]]\n')
+  await seen('a', 'b')
+  expect(begun.filter((name) => name === 'a')).toEqual(['a'])
+  input.end()
+  expect(await ended).toEqual([])
+  expect([...running]).toEqual([])
 })
 
 test('a file that cannot be read at the start is refused', async () => {

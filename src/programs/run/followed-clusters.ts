@@ -1,22 +1,24 @@
 // Starts and stops clusters while a process runs. Their options are in a file that is read again on each change. A new entry starts, a missing one stops, and
 // one that changed or got a new kubeconfig restarts. An unreadable file changes nothing.
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Ended } from '#runtime/manager.ts'
-import { requireTrustedFolder } from '#lib/trusted-folder.ts'
+import type { FollowSource } from './follow-source.ts'
 import { runErrors } from './run-errors.ts'
 import type { RunOptions } from './run-options.ts'
 
 /** Upper bound on noticing a change; one poll is one small read. */
 const POLL_MS = 200
 const MOST_CLUSTERS = 100
+/** Pause after roles of one cluster ended by themselves. */
+const AGAIN_MS = 10_000
 
 export type ReadOptions = (args: readonly string[]) => RunOptions
 
 export interface Following {
-  readonly file: string
+  readonly source: FollowSource
   readonly read: ReadOptions
   readonly log: Logger
   readonly signal: AbortSignal
@@ -42,7 +44,8 @@ const isLost = (how: readonly Ended[]): boolean =>
  * Resolves when the signal aborts or a role ends on its own: the process then exits and its supervisor restarts it. A role that only lost its leadership
  * restarts by itself.
  */
-export async function runFollowed({ file, read, log, signal, run }: Following): Promise<readonly Ended[]> {
+export async function runFollowed({ source, read, log, signal, run }: Following): Promise<readonly Ended[]> {
+  const file = source.name
   const running = new Map<string, Running>()
   const surprise = Promise.withResolvers<readonly Ended[]>()
   const failed = new AbortController()
@@ -61,15 +64,27 @@ export async function runFollowed({ file, read, log, signal, run }: Following): 
           log.warn('leadership lost: the roles of this cluster start again', { entry })
           return start(entry)
         }
+        if (source.isolates && how.every(({ left }) => left.length === 0))
+          return startLater(entry, how.find((e) => e.error !== undefined)?.error)
         surprise.resolve(how)
         failed.abort()
       },
       (error: unknown) => {
         if (stop.signal.aborted) return
+        if (source.isolates) return startLater(entry, error)
         surprise.reject(error)
         failed.abort()
       },
     )
+  }
+
+  /** Of hosted programs one cluster may be hostile: what it does to its own must not reach the others of the process. */
+  function startLater(entry: string, error: unknown): void {
+    log.error('the roles of this cluster ended: they start again in a while', { entry, error })
+    const before = running.get(entry)
+    systemClock.after(AGAIN_MS, () => {
+      if (running.get(entry) === before && !over.aborted) start(entry)
+    })
   }
 
   async function stop(entry: string): Promise<void> {
@@ -83,9 +98,8 @@ export async function runFollowed({ file, read, log, signal, run }: Following): 
     let isFirst = true
     while (!over.aborted) {
       try {
-        const text = readFileSync(file, 'utf8')
-        if (text !== last) {
-          requireTrustedFolder(file)
+        const text = source.read()
+        if (text !== undefined && text !== last) {
           const entries = entriesIn(text, file)
           // Remove deleted clusters first: a new cluster may take their place.
           await Promise.all([...running.keys()].filter((entry) => !entries.includes(entry)).map(stop))

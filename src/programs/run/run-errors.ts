@@ -138,6 +138,14 @@ export const runErrors = errorTable({
     text: 'cannot run role history without a folder to write into',
     next: 'give --history FOLDER (docs/operations/history.md)',
   },
+  KN1002_hosted: {
+    text: 'cannot run role hosted: --hosted names no program that it runs',
+    next: 'give --hosted one of {programs}',
+  },
+  KN1002_hostedNumber: {
+    text: 'cannot use {option} {text}: it is a whole number from {least} to {most}',
+    next: 'correct it, or leave it out',
+  },
   KN1002_console: {
     text: 'cannot run role console without its file',
     next: 'give --console-config FILE (docs/operations/console.md)',

@@ -23,9 +23,10 @@ import { entryBeside } from '../entry-beside.ts'
 import { placeText } from '../planes/plane-calls.ts'
 import { ROLE_NAMES, type RoleName } from '../all.ts'
 import type { RolesConfig } from '../roles/config.ts'
+import { hostedConfigOf, type HostedOptions } from '../hosted/hosted-options.ts'
 import { runErrors } from './run-errors.ts'
 
-export interface RunOptions extends ArtifactsOptions, ListenOptions {
+export interface RunOptions extends ArtifactsOptions, HostedOptions, ListenOptions {
   readonly roles: string
   readonly kubeconfig?: readonly string[]
   readonly sharedIdentity?: boolean
@@ -91,7 +92,8 @@ export function configOf(
   const renderPlacement = renderPlacementOf(options.renderPlacement)
   const artifacts = roles.includes('artifacts') ? artifactsConfigOf(options) : undefined
   const outbound = parsePlaces(listOf(options.callAllow))
-  const providers = providersOf(options)
+  // Those of hosted programs are read by their processes: each Cluster may have files of its own.
+  const providers = roles.includes('hosted') ? defaultProviders() : providersOf(options)
   // A kubelet makes volumes writable for everyone, and only gives them to pods without other users.
   const copies = roles.includes('sync') && !isInPod(env) ? [options.cache] : []
   // These folders hold programs to run and files to trust.
@@ -107,6 +109,8 @@ export function configOf(
     ...historyOf(options, roles),
     ...consoleOf(options, roles),
     ...defined({ trust, controlPlanes: options.controlPlanes, controlPlaneVersions: options.controlPlaneVersions }),
+    ...(options.hostPrograms === true && { hostsPrograms: true }),
+    ...(roles.includes('hosted') && { hosted: hostedConfigOf(options, env) }),
     ...webhookOf(options),
     inspections: inspectionsOf(options),
     outbound,

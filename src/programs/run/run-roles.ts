@@ -15,6 +15,7 @@ import type { Io } from '#lib/terminal/io.ts'
 import { exitSoon, untilEnded } from '#runtime/until-ended.ts'
 import { clientOf, type Connection, serverOf } from './connect.ts'
 import { type Listening, listenersOf, listeningOf } from './listeners.ts'
+import type { FollowSource } from './follow-source.ts'
 import { type ReadOptions, runFollowed } from './followed-clusters.ts'
 import { connectionFor, connectionsOf, type Identities } from './role-connections.ts'
 import { runRole } from './role.ts'
@@ -40,8 +41,8 @@ interface Group {
 
 export interface RolesOptions {
   readonly logLevel: RunOptions['logLevel']
-  /** A file listing more clusters, which come and go while this process runs. */
-  readonly follow?: { readonly file: string; readonly read: ReadOptions }
+  /** Lists more clusters, which come and go while this process runs. */
+  readonly follow?: { readonly source: FollowSource; readonly read: ReadOptions }
 }
 
 /** `all`: one set of options per cluster. */

@@ -53,6 +53,7 @@ export const EVIDENCE: readonly string[] = [
   'test/integration/console-role.test.ts',
   'test/integration/defender.test.ts',
   'test/integration/drift.test.ts',
+  'test/integration/hosted-programs.test.ts',
   'test/integration/image-containerd.test.ts',
   'test/integration/machine-import.test.ts',
   'test/integration/metrics-server.test.ts',

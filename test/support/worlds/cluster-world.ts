@@ -52,13 +52,20 @@ export interface ClusterWorld {
   close(): Promise<void>
 }
 
+interface WorldOptions {
+  readonly addons?: () => Promise<Addons>
+  /** As a hub that runs programs for its Clusters. */
+  readonly hostsPrograms?: boolean
+}
+
 /** Most stories are about other things: they get none. */
 const NO_ADDONS = addonsOf('none', [], [])
 
 export async function clusterWorld({
   addons = async () => NO_ADDONS,
+  hostsPrograms = false,
   ...more
-}: Partial<EmbeddedHostOptions> & { readonly addons?: () => Promise<Addons> } = {}): Promise<ClusterWorld> {
+}: Partial<EmbeddedHostOptions> & WorldOptions = {}): Promise<ClusterWorld> {
   const hub = await startEmbedded({ storage: await installedStorage() })
   const connection = {
     server: hub.url,
@@ -110,7 +117,15 @@ export async function clusterWorld({
       needs: ROLES.cluster.needs,
       setup: (context) => [
         ...partsOf(
-          clusterModule.setup({ ...context, clock, events: context.events('cluster'), hosts: [of], connect, addons }),
+          clusterModule.setup({
+            ...context,
+            clock,
+            events: context.events('cluster'),
+            hosts: [of],
+            connect,
+            addons,
+            hostsPrograms,
+          }),
           context.supervision,
         ),
         { name: 'begun', start: () => begun.resolve(), stop: () => undefined },

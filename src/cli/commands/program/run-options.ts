@@ -2,7 +2,7 @@
 import { repeated } from '#lib/flags.ts'
 import { Option, type Command } from 'commander'
 import { countOption } from '../../counted-option.ts'
-import { forApprover, forListeners, forSync } from './run-role-options.ts'
+import { forApprover, forHosted, forListeners, forSync } from './run-role-options.ts'
 
 export function withOptions(command: Command): Command {
   command
@@ -28,6 +28,7 @@ export function withOptions(command: Command): Command {
       '--control-plane-versions <file>',
       'versions of Kubernetes, each with its images by digest, of which control planes are run as workloads of this hub (role cluster)',
     )
+  forHosted(command)
   forHistory(command)
   forConsole(command)
   forWebhook(command)

@@ -70,6 +70,24 @@ export function forSync(command: Command): void {
     )
 }
 
+/** The hosted role, and what role cluster gives it. */
+export function forHosted(command: Command): void {
+  command
+    .option('--host-programs', 'make kubeconfigs for the programs that role hosted runs for Clusters (role cluster)')
+    .option(
+      '--hosted <program>',
+      'which program role hosted runs for the Clusters of this hub: controllers, approver or defender',
+    )
+    .addOption(
+      countOption(
+        '--hosted-per-process <n>',
+        'Clusters of one namespace that share a process; 10 when left out (role hosted)',
+      ),
+    )
+    .addOption(countOption('--hosted-heap <MiB>', 'heap of each of these processes; 384 when left out (role hosted)'))
+    .addOption(new Option('--hosted-logs <dir>', 'folder for the output of these processes').hideHelp())
+}
+
 /** Where to serve health and metrics. */
 export function forListeners(command: Command): void {
   command

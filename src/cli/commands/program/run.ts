@@ -10,13 +10,13 @@ export function register(program: Command, io: Io): void {
   const command = program
     .command('run')
     .description(
-      'run parts of KubeNode against a cluster: sync, controllers, approver, defender, cluster, artifacts, history, console',
+      'run parts of KubeNode against a cluster: sync, controllers, approver, defender, cluster, artifacts, history, console, hosted',
     )
     .argument('[more...]', 'after --: the options of one more cluster, whose roles run in this process too')
   withOptions(command)
     .option(
       '--follow <file>',
-      'JSON file with the options of further clusters, a list of lists as after --, which is read again as it changes: new ones start, missing ones end',
+      'JSON file with the options of further clusters, a list of lists as after --, which is read again as it changes: new ones start, missing ones end; - reads such lists from standard input, one a line, until it ends',
     )
     .action(async (more: readonly string[], options: FollowingOptions) => {
       const { follow, ...first } = options
@@ -26,9 +26,21 @@ export function register(program: Command, io: Io): void {
       const { runRoles } = await import('#programs/run/run-roles.ts')
       await runRoles(all, io, {
         logLevel: options.logLevel,
-        ...(follow !== undefined && { follow: { file: follow, read: (args) => withRoles(optionsIn(command, args)) } }),
+        ...(follow !== undefined && {
+          follow: { source: await sourceOf(follow), read: (args) => withRoles(optionsIn(command, args)) },
+        }),
       })
     })
+}
+
+/** The list that a supervisor of hosted programs writes to its child: with the supervisor the child ends. */
+const STANDARD_INPUT = '-'
+
+async function sourceOf(follow: string) {
+  const { fileSource, lineSource } = await import('#programs/run/follow-source.ts')
+  return follow === STANDARD_INPUT
+    ? lineSource(process.stdin, () => process.kill(process.pid, 'SIGTERM'))
+    : fileSource(follow)
 }
 
 /** Only a process that follows a file may start without clusters, and so without roles. */

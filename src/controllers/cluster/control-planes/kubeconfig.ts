@@ -2,7 +2,14 @@
 import { X509Certificate } from 'node:crypto'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
-import { ANNOTATIONS, CLUSTERS_NAMESPACE, hostedKubeconfigName, KUBECONFIG_KEY } from '#api/names.ts'
+import {
+  ANNOTATIONS,
+  CLUSTERS_NAMESPACE,
+  hostedKubeconfigName,
+  hostedNamespace,
+  type HostedProgram,
+  KUBECONFIG_KEY,
+} from '#api/names.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { isObject } from '#lib/json.ts'
@@ -16,6 +23,11 @@ export const KUBECONFIG_LIFE_MS = 90 * 86_400_000
 
 export const secretKey = ({ metadata: { namespace = '', name = '' } }: Cluster) => ({
   namespace: CLUSTERS_NAMESPACE,
+  name: hostedKubeconfigName(namespace, name),
+})
+
+export const programSecretKey = ({ metadata: { namespace = '', name = '' } }: Cluster, program: HostedProgram) => ({
+  namespace: hostedNamespace(program),
   name: hostedKubeconfigName(namespace, name),
 })
 
@@ -45,13 +57,13 @@ export function kubeconfigSeen(secret: KubeObject): KubeconfigSeen {
   }
 }
 
-export const secretOf = (cluster: Cluster, kubeconfig: string): KubeObject => {
+export const secretOf = (cluster: Cluster, key: ReturnType<typeof secretKey>, kubeconfig: string): KubeObject => {
   const { namespace = '', name = '', uid = '' } = cluster.metadata
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: {
-      ...secretKey(cluster),
+      ...key,
       annotations: { [ANNOTATIONS.cluster]: `${namespace}/${name}`, [ANNOTATIONS.madeForUid]: uid },
     },
     data: { [KUBECONFIG_KEY]: Buffer.from(kubeconfig).toString('base64') },

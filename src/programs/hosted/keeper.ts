@@ -1,4 +1,4 @@
-// Keeps the local fleet's processes alive: starts them, writes their output to files, restarts them when they exit, and stops them all.
+// Keeps child processes of this program alive: starts them, restarts them when they exit, and stops them. For the local fleet and for the programs of Clusters.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { closeSync } from 'node:fs'
@@ -12,12 +12,15 @@ export interface Program {
   /** Heap limit. The process exits at the limit instead of starving the others, and is restarted. */
   readonly heapMb: number
   readonly args: readonly string[]
+  /** Lines for its standard input at each start; more may follow with `send`. Without it the input only shows that this process lives. */
+  readonly input?: () => string
 }
 
 export interface KeeperOptions {
   readonly node: string
   readonly entry: string
-  readonly logs: string
+  /** Folder of log files; the output of this process if left out. */
+  readonly logs?: string
   readonly env: Readonly<Record<string, string>>
   readonly clock: Clock
   /** A process that should run has exited; it restarts in `againInMs`. */
@@ -73,6 +76,24 @@ export class Keeper {
     this.#spawn(kept)
   }
 
+  /** Does nothing while the process is not there: its next start gets `input`. */
+  send(name: string, line: string): void {
+    const child = this.#kept.get(name)?.child
+    if (child?.stdin?.writable === true) child.stdin.write(line)
+  }
+
+  /** Stops one program for good; the others continue. */
+  async end(name: string): Promise<void> {
+    const kept = this.#kept.get(name)
+    this.#kept.delete(name)
+    if (kept !== undefined) await this.#stopOne(kept)
+  }
+
+  /** It exits and is restarted, as after a crash. */
+  kill(name: string): void {
+    this.#kept.get(name)?.child?.kill('SIGKILL')
+  }
+
   pids(): ReadonlyMap<string, number> {
     return new Map(
       [...this.#kept].flatMap(([name, { child }]) => (child?.pid === undefined ? [] : [[name, child.pid]])),
@@ -87,16 +108,19 @@ export class Keeper {
 
   #spawn(kept: Kept): void {
     const { node, entry, logs, env, clock } = this.#o
-    const { name, args, heapMb } = kept.program
-    const log = openedLog(join(logs, `${name}.log`))
-    // Standard input is a pipe that stays silent: when it closes, the child knows that this process has exited, even after a kill -9.
+    const { name, args, heapMb, input } = kept.program
+    const log = logs === undefined ? undefined : openedLog(join(logs, `${name}.log`))
+    const output = logs === undefined ? 'inherit' : (log ?? 'ignore')
+    // Standard input is a pipe: when it closes, the child knows that this process has exited, even after a kill -9.
     const child = spawn(node, [...memoryFlags(heapMb), entry, ...args], {
-      stdio: ['pipe', log ?? 'ignore', log ?? 'ignore'],
-      env: { ...env, KUBENODE_UNTIL_STDIN_ENDS: '1' },
+      stdio: ['pipe', output, output],
+      // A program that reads its input notices the end itself.
+      env: input === undefined ? { ...env, KUBENODE_UNTIL_STDIN_ENDS: '1' } : env,
       detached: true,
     })
     if (log !== undefined) closeSync(log)
     child.stdin?.on('error', () => undefined)
+    if (input !== undefined) child.stdin?.write(input())
     kept.child = child
     kept.startedAt = clock.monotonic()
     child.once('error', (e) => this.#ended(kept, child, e.message))
@@ -106,14 +130,18 @@ export class Keeper {
   #ended(kept: Kept, child: ChildProcess, how: string): void {
     if (kept.child !== child) return
     kept.child = undefined
-    if (this.#isStopping) return
+    if (!this.#isMeant(kept)) return
     const ranMs = this.#o.clock.monotonic() - kept.startedAt
     kept.failures = ranMs > GOOD_RUN_MS ? 1 : kept.failures + 1
     const againInMs = Math.min(LAST_RESTART_MS, FIRST_RESTART_MS * 2 ** (kept.failures - 1))
     this.#o.onEnd(kept.program.name, how, againInMs)
     this.#o.clock.after(againInMs, () => {
-      if (!this.#isStopping) this.#spawn(kept)
+      if (this.#isMeant(kept)) this.#spawn(kept)
     })
+  }
+
+  #isMeant(kept: Kept): boolean {
+    return !this.#isStopping && this.#kept.get(kept.program.name) === kept
   }
 
   async #stopOne(kept: Kept | undefined): Promise<void> {

@@ -1,0 +1,88 @@
+// Replicas of hosted programs as processes of their own, beside a hub with Clusters: started, killed, and asked for what they run.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ANNOTATIONS, hostedAccount, hostedNamespace, type HostedProgram } from '#api/names.ts'
+import { addonsOf } from '#controllers/cluster/addons/built-in.ts'
+import { releaseManifests } from '#delivery/release-manifests.ts'
+import { VERSION } from '#lib/program-version.ts'
+import { releaseRoot } from '#lib/release-root.ts'
+import { systemClock } from '#lib/system-clock.ts'
+import { provideIdentity } from '#programs/local/identities.ts'
+import { leaseType } from '#runtime/lease.ts'
+import { clusterWorld, type ClusterWorld } from './cluster-world.ts'
+
+export interface Replica {
+  readonly process: ChildProcess
+  /** Folder of the output of its processes. */
+  readonly logs: string
+  readonly ended: Promise<void>
+}
+
+export interface HostedWorld extends ClusterWorld {
+  replica(program: HostedProgram, ...options: readonly string[]): Promise<Replica>
+  /** The Clusters that each Lease of the program lists, by the name of the Lease. */
+  hosts(program: HostedProgram): Promise<ReadonlyMap<string, readonly string[]>>
+}
+
+/** Log lines of programs that a replica ran, of all its processes. */
+export interface LogLine {
+  readonly time: string
+  readonly message: string
+  readonly cluster?: string
+  readonly replica: string
+}
+
+export const logOf = ({ logs }: Replica): readonly LogLine[] =>
+  (existsSync(logs) ? readdirSync(logs) : []).flatMap((file) =>
+    readFileSync(join(logs, file), 'utf8')
+      .split('\n')
+      .flatMap((line): readonly LogLine[] => {
+        try {
+          return [{ ...(JSON.parse(line) as Omit<LogLine, 'replica'>), replica: logs }]
+        } catch {
+          return []
+        }
+      }),
+  )
+
+export async function hostedWorld(): Promise<HostedWorld> {
+  const { kinds, rest } = releaseManifests()
+  const world = await clusterWorld({ hostsPrograms: true, addons: async () => addonsOf(VERSION, kinds, rest) })
+  const folder = mkdtempSync(join(tmpdir(), 'kubenode-replicas-'))
+  const replicas: Replica[] = []
+  const { hub, admin } = world
+  return Object.assign(Object.create(world) as ClusterWorld, {
+    async replica(program: HostedProgram, ...options: readonly string[]) {
+      const kubeconfig = join(folder, `${program}.kubeconfig`)
+      const place = { name: 'hub', server: hub.url, ca: hub.ca }
+      await provideIdentity(admin, place, hostedAccount(program), kubeconfig, systemClock)
+      const logs = mkdtempSync(join(folder, `${program}-`))
+      const args = ['run', '--roles', 'hosted', '--hosted', program, '--kubeconfig', kubeconfig, '--hosted-logs', logs]
+      const child = spawn(process.execPath, [join(releaseRoot(), 'src/cli/main.ts'), ...args, ...options], {
+        stdio: ['pipe', 'ignore', process.env['SHOW_REPLICAS'] === undefined ? 'ignore' : 'inherit'],
+        env: { PATH: process.env['PATH'], KUBENODE_UNTIL_STDIN_ENDS: '1' },
+      })
+      const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
+      const replica = { process: child, logs, ended }
+      replicas.push(replica)
+      return replica
+    },
+    async hosts(program: HostedProgram) {
+      const { items } = await admin.list(leaseType, { namespace: hostedNamespace(program) })
+      return new Map(
+        items.map(({ metadata }) => [
+          metadata.name ?? '',
+          JSON.parse(metadata.annotations?.[ANNOTATIONS.hosts] ?? '[]') as readonly string[],
+        ]),
+      )
+    },
+    async close() {
+      for (const { process: child } of replicas) child.kill('SIGTERM')
+      await Promise.all(replicas.map((r) => r.ended))
+      await world.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  })
+}
