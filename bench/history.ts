@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
+import { atOnce } from '#lib/steps.ts'
 import { seededRandom } from '#lib/random.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { lifeOf } from '#history/ask/lives.ts'
@@ -83,7 +84,7 @@ function asked(count: number, rows: number): Figures {
     }
     const all = { from: 0, to: systemClock.now() + 1 }
     const oneNode = Array.from({ length: 50 }, () =>
-      timed(() => void lifeOf(reader, 'Node', `prod-1-worker-${random.below(count)}`, all)),
+      timed(() => void atOnce(lifeOf(reader, 'Node', `prod-1-worker-${random.below(count)}`, all))),
     )
     const fleet = [1, 2, 3].map(() =>
       timed(() => void [...reader.statesAt('Node', systemClock.now() - 86_400_000)].length),

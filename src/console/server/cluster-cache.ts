@@ -19,7 +19,8 @@ import { LISTED_KINDS, type Watched, type WatchedKind, WATCHED, WATCHED_KINDS } 
 export type ConnectionState = 'Loading' | 'Connected' | 'Unreachable' | 'Refused'
 
 /** Whether a kind's cache matches the cluster. Failed: an older state, or nothing. */
-export type ReadState = 'Read' | 'Loading' | 'Failed'
+/** `NotRecorded`: of a moment in the past. */
+export type ReadState = 'Read' | 'Loading' | 'Failed' | 'NotRecorded'
 
 /** A cluster's state as the views read it. */
 export interface ClusterState {

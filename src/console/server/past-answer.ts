@@ -2,6 +2,7 @@
 import { type Happening, happeningsOf } from '#explain/past/timeline.ts'
 import { GAP_REASONS } from '#history/store/writer.ts'
 import { defined } from '#lib/defined.ts'
+import type { Steps } from '#lib/steps.ts'
 import type { ChangesAnswer, LifeAnswer, PastAnswer, RecordedAnswer, Snapshot, Topic } from '../protocol.ts'
 import type { Fleet } from './fleet.ts'
 import { changesBetween } from './questions.ts'
@@ -26,13 +27,13 @@ const MOST_MS = 400 * 86_400_000
 /** The page also asks for fractions. */
 const MILLISECONDS = /^\d{1,16}(?:\.\d+)?$/
 
-export function pastAnswer(asked: PastAsked, name: TopicName, topic: Topic): PastAnswer | ChangesAnswer {
+export function* pastAnswer(asked: PastAsked, name: TopicName, topic: Topic): Steps<PastAnswer | ChangesAnswer> {
   const { query, now } = asked
   const isChange = query.has('from')
-  const at = stateAt(asked, { name, topic }, momentIn(query, isChange ? 'to' : 'at'))
+  const at = yield* stateAt(asked, { name, topic }, momentIn(query, isChange ? 'to' : 'at'))
   const span = { begins: at.begins, ends: now }
   if (!isChange) return { ...span, snapshot: at.snapshot }
-  const from = stateAt(asked, { name, topic }, momentIn(query, 'from'))
+  const from = yield* stateAt(asked, { name, topic }, momentIn(query, 'from'))
   return { ...span, delta: changesBetween(from.snapshot, at.snapshot) }
 }
 
@@ -43,15 +44,15 @@ interface State {
 }
 
 /** The memory knows every change; a history may have gaps. */
-function stateAt(
+function* stateAt(
   { fleet, recorded, readable }: PastAsked,
   { name, topic }: { readonly name: TopicName; readonly topic: Topic },
   moment: number,
-): State {
+): Steps<State> {
   const kept = fleet.past(name, topic, readable, moment)
-  const recordedSince = recorded?.begins(name, readable)
+  const recordedSince = recorded === undefined ? undefined : yield* recorded.begins(name, readable)
   if (recorded !== undefined && recordedSince !== undefined && (kept === undefined || moment < kept.begins)) {
-    const snapshot = recorded.snapshot(name, topic, readable, Math.max(recordedSince, moment))
+    const snapshot = yield* recorded.snapshot(name, topic, readable, Math.max(recordedSince, moment))
     if (snapshot !== undefined) return { begins: recordedSince, snapshot }
   }
   if (kept === undefined) throw new Refused(404, 'NotFound', `the past of ${topic} is not kept`)
@@ -62,13 +63,13 @@ export function recordedAnswer({ recorded, readable, query, now }: PastAsked): R
   return { gaps: recorded?.gaps(readable, momentIn(query, 'at'), now) ?? [] }
 }
 
-export function lifeAnswer({ recorded, readable, query, now }: PastAsked): LifeAnswer {
+export function* lifeAnswer({ recorded, readable, query, now }: PastAsked): Steps<LifeAnswer> {
   const given = (key: string): string => query.get(key) ?? ''
   const of = { cluster: given('cluster'), kind: given('kind'), name: given('name') }
   const to = Math.min(now, query.has('to') ? momentIn(query, 'to') : now)
   const from = Math.max(query.has('from') ? momentIn(query, 'from') : 0, to - MOST_MS)
   if (from > to) throw new Refused(400, 'BadTime', 'from is after to, or in the future')
-  const life = recorded?.life(readable, of, { from, to })
+  const life = recorded === undefined ? undefined : yield* recorded.life(readable, of, { from, to })
   if (life === undefined)
     throw new Refused(
       404,
@@ -76,7 +77,7 @@ export function lifeAnswer({ recorded, readable, query, now }: PastAsked): LifeA
       `nothing is recorded of ${of.kind.toLowerCase()} "${of.name}" in ${of.cluster}, or you may not read it`,
     )
   const { range, lanes, gaps, deeds } = life
-  const lines = happeningsOf(life)
+  const lines = yield* happeningsOf(life)
   return {
     ...of,
     from: range.from,
@@ -91,7 +92,7 @@ export function lifeAnswer({ recorded, readable, query, now }: PastAsked): LifeA
     })),
     marks: deeds.slice(-MOST_STATES).map(({ observed }) => observed),
     lines: lines.slice(-MOST_LINES).map(({ at, text, tone }: Happening) => ({ at, text, tone })),
-    cut: Math.max(0, lines.length - MOST_LINES),
+    cut: Math.max(0, lines.length - MOST_LINES) + life.leftOut,
     command: `kubenode history ${of.kind.toLowerCase()}/${of.name} --cluster ${of.cluster}`,
   }
 }

@@ -5,9 +5,13 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
 import { topicProblems } from '#test/support/console/messages.ts'
+import { PAGE_ROWS } from '#history/ask/pages.ts'
+import { openForRecording } from '#history/store/file.ts'
+import { HistoryWriter } from '#history/store/writer.ts'
+import { type Steps, atOnce, inSteps } from '#lib/steps.ts'
 import { silentLogger } from '#lib/log.ts'
 import { applied } from '../delta.ts'
-import type { LifeAnswer, MachinesTopic, PastAnswer, SetsTopic } from '../protocol.ts'
+import type { HomeTopic, LifeAnswer, MachinesTopic, PastAnswer, SetsTopic } from '../protocol.ts'
 import { Fleet } from './fleet.ts'
 import { lifeAnswer, pastAnswer, recordedAnswer } from './past-answer.ts'
 import { changesBetween } from './questions.ts'
@@ -83,7 +87,8 @@ beforeEach(async () => {
 })
 afterEach(() => w.end())
 
-const snapshot = (topic: string, at: number, readable = ALL) => recorded.snapshot(named(topic), topic, readable, at)
+const snapshot = (topic: string, at: number, readable = ALL) =>
+  atOnce(recorded.snapshot(named(topic), topic, readable, at))
 const versionOf = (topic: unknown, name: string): string | undefined => {
   const machines = topic as MachinesTopic
   const place = machines.names.indexOf(name)
@@ -128,12 +133,16 @@ test('the changes between two recorded moments, and to a state with other words,
 
 test('kinds that a person may not list are not in the past either', () => {
   const own = rightsTo('machines')
-  const life = recorded.life(own, { cluster: CLUSTER, kind: 'Machine', name: 'n-1' }, { from: 0, to: after + 1 })
+  const life = atOnce(
+    recorded.life(own, { cluster: CLUSTER, kind: 'Machine', name: 'n-1' }, { from: 0, to: after + 1 }),
+  )
   expect(new Set(life?.rows.map(({ subject }) => subject.kind))).toEqual(new Set(['Machine']))
   expect(JSON.stringify(life)).not.toMatch(/disk is looked at|ada@example/)
-  expect(recorded.life(own, { cluster: CLUSTER, kind: 'Node', name: 'n-1' }, { from: 0, to: after })).toBeUndefined()
   expect(
-    recorded.life(new Map(), { cluster: CLUSTER, kind: 'Machine', name: 'n-1' }, { from: 0, to: after }),
+    atOnce(recorded.life(own, { cluster: CLUSTER, kind: 'Node', name: 'n-1' }, { from: 0, to: after })),
+  ).toBeUndefined()
+  expect(
+    atOnce(recorded.life(new Map(), { cluster: CLUSTER, kind: 'Machine', name: 'n-1' }, { from: 0, to: after })),
   ).toBeUndefined()
   expect(snapshot(MACHINES, after, new Map())).toBeUndefined()
 })
@@ -147,14 +156,75 @@ const asked = (query: Record<string, string>, fleet = emptyFleet()) => ({
 })
 const emptyFleet = () => new Fleet({ clock: w.clock, log: silentLogger, start: 'a', everything: () => ALL })
 
+test('home at a moment has the findings of then, and names what was not recorded and the cluster without a record', () => {
+  const other: Readable = new Map([...ALL, ...[...ALL.values()].map((rights) => ['eu-1', rights] as const)])
+  const home = (at: number, readable: Readable = ALL) => {
+    const { head, rows } = snapshot('home', at, readable) as HomeTopic
+    return { ready: `${head.machines.ready}/${head.machines.total}`, texts: rows.map((r) => r.text).join('\n') }
+  }
+  expect(topicProblems('home', snapshot('home', after))).toEqual([])
+  expect(home(before).texts).not.toContain('disk is looked at')
+  expect(home(after).texts).toContain('disk is looked at')
+  expect(home(after).texts).toMatch(
+    /cluster\/prod-1 is known in part: not recorded at that time: defenderledgers, fleetbrakes, leases of the programs/,
+  )
+  expect(home(after, other).texts).toContain('not recorded at that time')
+  expect((snapshot('home', after, other) as HomeTopic).head.clusters).toEqual({ total: 2, connected: 1 })
+})
+
+test('a kind in a gap is named as not recorded at home', async () => {
+  await w.clock.advance(3_600_000)
+  await (await w.recorder()).stop()
+  const { rows } = snapshot('home', after + 1_800_000) as HomeTopic
+  expect(rows.map((r) => r.text).join()).toMatch(/not recorded at that time: machines, nodes/)
+})
+
+test('every answer over many rows is computed in steps of one page each, and others are answered in between', async () => {
+  const { db } = openForRecording(w.folder, CLUSTER, after)
+  const writer = new HistoryWriter(db)
+  const { names } = writer
+  const ready = ['True', 'False'].map((status) => names.value(JSON.stringify({ type: 'Ready', status })))
+  const nodes = Array.from({ length: 200 }, (_, n) =>
+    names.subject({ kind: 'Node', namespace: '', name: `many-${n}`, uid: `many-${n}` }),
+  )
+  const topic = names.topic('status/conditions/Ready')
+  const rows = Array.from({ length: 20 * PAGE_ROWS }, (_, n) => ({
+    subject: nodes[n % nodes.length] ?? 0,
+    topic,
+    value: ready[Math.floor(n / nodes.length) % 2],
+    reported: after,
+    observed: after + n,
+  }))
+  writer.write({ rows, gaps: [], deeds: [], now: after + rows.length })
+  writer.close()
+  const end = after + rows.length + 1
+  const counted = async <T>(steps: Steps<T>) => {
+    let turns = 0
+    const answer = await inSteps(steps, () => Promise.resolve(turns++))
+    return { answer, turns }
+  }
+  const of = { cluster: CLUSTER, kind: 'Cluster', name: CLUSTER, to: String(end) }
+  const [machines, life, facts] = [
+    await counted(pastAnswer({ ...asked({ at: String(end - 1) }), now: end }, named(MACHINES), MACHINES)),
+    await counted(lifeAnswer({ ...asked(of), now: end })),
+    await counted(recorded.reported(ALL, CLUSTER, { from: 0, to: end })),
+  ]
+  for (const { turns } of [machines, life, facts]) expect(turns).toBeGreaterThanOrEqual(rows.length / PAGE_ROWS)
+  // What is kept of them is bounded, and counts what it leaves out.
+  const [nodesLane] = life.answer.lanes
+  expect(nodesLane?.states.length).toBeLessThanOrEqual(2_000)
+  expect(life.answer.lines).toHaveLength(500)
+  expect(life.answer.cut).toBeGreaterThan(rows.length - 1_000)
+})
+
 test('a question before the memory of the console begins is answered from the history', () => {
-  const answer = pastAnswer(asked({ at: String(before) }), named(MACHINES), MACHINES) as PastAnswer
+  const answer = atOnce(pastAnswer(asked({ at: String(before) }), named(MACHINES), MACHINES)) as PastAnswer
   expect(versionOf(answer.snapshot, 'n-1')).toBe('kubelet=1.36.1')
   expect(answer.begins).toBeLessThanOrEqual(before)
 })
 
 test('a life has a bar that breaks, the hold with its author, and lines in order', () => {
-  const life: LifeAnswer = lifeAnswer(asked({ cluster: CLUSTER, kind: 'Machine', name: 'n-1' }))
+  const life: LifeAnswer = atOnce(lifeAnswer(asked({ cluster: CLUSTER, kind: 'Machine', name: 'n-1' })))
   expect(life.lanes.find((l) => l.name === 'Ready')?.states.map((s) => s.state)).toEqual(['Unknown', 'Good', 'Bad'])
   expect(life.lines.map((l) => l.text).join('\n')).toMatch(/kubelet 1\.36\.2[^]*ada@example\.org/)
   expect(life.lines.map((l) => l.at)).toEqual(life.lines.map((l) => l.at).toSorted((a, b) => a - b))
@@ -171,7 +241,7 @@ test('what was not recorded is reported of the moment, and of no other', async (
 })
 
 test('an unknown object, a strange time and a file that is none are refused or left out', async () => {
-  const of = (query: Record<string, string>) => () => lifeAnswer(asked(query))
+  const of = (query: Record<string, string>) => () => atOnce(lifeAnswer(asked(query)))
   expect(of({ cluster: CLUSTER, kind: 'Machine', name: 'nobody' })).toThrow(/nothing is recorded/)
   expect(of({ cluster: CLUSTER, kind: 'Secret', name: 'n-1' })).toThrow(/nothing is recorded/)
   expect(of({ cluster: '../../etc', kind: 'Machine', name: 'n-1' })).toThrow(/nothing is recorded/)
@@ -179,5 +249,5 @@ test('an unknown object, a strange time and a file that is none are refused or l
   for (const from of [' ', '0x10', '-5', '1e99', 'Infinity', ''])
     expect(of({ cluster: CLUSTER, kind: 'Machine', name: 'n-1', from })).toThrow(/not a time/)
   expect(of({ cluster: CLUSTER, kind: 'Machine', name: 'n-1', from: '2', to: '1' })).toThrow(/from is after to/)
-  expect(new Recorded('/nonexistent').begins(named(MACHINES), ALL)).toBeUndefined()
+  expect(atOnce(new Recorded('/nonexistent').begins(named(MACHINES), ALL))).toBeUndefined()
 })

@@ -1,12 +1,14 @@
 // The past before this console started: clusters at a moment and lives of objects, from a recorded history. It reads only, and shows each user
-// the kinds that they may list now.
+// the kinds that they may list now. Long answers are computed in steps.
 import type { KubeObject } from '#api/schema/object.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import type { Steps } from '#lib/steps.ts'
 import { type PastFacts, pastFacts } from '#explain/report/history-facts.ts'
-import { objectsAt } from '#history/ask/past-client.ts'
+import { objectPagesAt } from '#history/ask/past-client.ts'
 import { clusterLifeOf } from '#history/ask/cluster-life.ts'
 import { type Life, lifeOf } from '#history/ask/lives.ts'
 import { HistoryReader, type Range } from '#history/ask/reader.ts'
+import { shapeOfKind } from '#history/facts/shapes.ts'
 import { clustersIn } from '#history/store/file.ts'
 import { GAP_REASONS } from '#history/store/writer.ts'
 import type { RecordedGap, Snapshot, Topic, TopicFamily } from '../protocol.ts'
@@ -18,7 +20,7 @@ import { OtherForm, watchedObject } from './watched-object.ts'
 import { LISTED_KINDS, WATCHED, type Watched, type WatchedKind } from './watched-kinds.ts'
 
 /** Topics that are computed from recorded kinds alone. */
-const RECORDED: ReadonlySet<TopicFamily> = new Set(['pipeline', 'machines', 'sets', 'repairs', 'maintenance'])
+const RECORDED: ReadonlySet<TopicFamily> = new Set(['home', 'pipeline', 'machines', 'sets', 'repairs', 'maintenance'])
 /** States of different moments are comparable by their words only. */
 const REVISION = 'recorded-0'
 
@@ -30,16 +32,24 @@ export class Recorded {
   }
 
   /** Since when the clusters of this topic are recorded; undefined if none is. */
-  begins(name: TopicName, readable: Readable): number | undefined {
+  *begins(name: TopicName, readable: Readable): Steps<number | undefined> {
     if (!RECORDED.has(name.family)) return undefined
-    const all = this.#clustersOf(name, readable).flatMap((c) => this.#with(c, (r) => r.span()?.begins) ?? [])
+    const all: number[] = []
+    for (const cluster of this.#clustersOf(name, readable)) {
+      const begins = this.#with(cluster, (reader) => reader.span()?.begins)
+      if (begins !== undefined) all.push(begins)
+      yield
+    }
     return all.length === 0 ? undefined : Math.min(...all)
   }
 
-  snapshot(name: TopicName, topic: Topic, readable: Readable, at: number): Snapshot | undefined {
-    const clusters = this.#clustersOf(name, readable).flatMap(
-      (cluster) => this.#with(cluster, (reader) => clusterAt(reader, name.family, at)) ?? [],
-    )
+  *snapshot(name: TopicName, topic: Topic, readable: Readable, at: number): Steps<Snapshot | undefined> {
+    const clusters: ClusterState[] = []
+    for (const cluster of this.#clustersOf(name, readable)) {
+      const state = yield* this.#inSteps(cluster, (reader) => clusterAt(reader, name.family, at))
+      if (state !== undefined) clusters.push(state)
+      else if (name.family === 'home') clusters.push(unrecorded(cluster))
+    }
     if (name.family !== 'machines') return snapshotOf(name, topic, clusters, readable, { revision: REVISION, at })
     const [cluster, rights] = [clusters[0], readable.get(name.cluster)]
     if (cluster === undefined || rights === undefined) return undefined
@@ -59,37 +69,36 @@ export class Recorded {
   }
 
   /** Undefined if the person may not read the kind there, or no such object was recorded. */
-  life(
+  *life(
     readable: Readable,
     of: { readonly cluster: string; readonly kind: string; readonly name: string },
     range: Range,
-  ): Life | undefined {
+  ): Steps<Life | undefined> {
     const rights = readable.get(of.cluster)
     const kinds = rights === undefined ? new Set<string>() : kindsOf(rights)
     if (!kinds.has(of.kind)) return undefined
-    const own = this.#with(of.cluster, (reader) =>
-      reader.subjects(of.kind, of.name).length === 0
-        ? undefined
-        : lifeOf(reader, of.kind, of.name, range, (kind) => kinds.has(kind)),
-    )
-    const whole = of.kind === 'Cluster' ? this.#clusterLife(readable, of.name, range) : undefined
+    const own = yield* this.#inSteps(of.cluster, function* (reader) {
+      if (reader.subjects(of.kind, of.name).length === 0) return undefined
+      return yield* lifeOf(reader, of.kind, of.name, range, (kind) => kinds.has(kind))
+    })
+    const whole = of.kind === 'Cluster' ? yield* this.#clusterLife(readable, of.name, range) : undefined
     return own === undefined || whole === undefined ? (own ?? whole) : together(own, whole)
   }
 
   /** What is recorded of the cluster itself, beside its Cluster on the hub. */
-  #clusterLife(readable: Readable, cluster: string, range: Range): Life | undefined {
+  *#clusterLife(readable: Readable, cluster: string, range: Range): Steps<Life | undefined> {
     const rights = readable.get(cluster)
     if (rights === undefined) return undefined
     const kinds = kindsOf(rights)
-    return this.#with(cluster, (reader) => clusterLifeOf(reader, range, (kind) => kinds.has(kind)))
+    return yield* this.#inSteps(cluster, (reader) => clusterLifeOf(reader, range, (kind) => kinds.has(kind)))
   }
 
   /** What a report adds from the time before: of kinds that this person may list. Undefined if the cluster is not recorded. */
-  reported(readable: Readable, cluster: string, range: Range): PastFacts | undefined {
+  *reported(readable: Readable, cluster: string, range: Range): Steps<PastFacts | undefined> {
     const rights = readable.get(cluster)
     if (rights === undefined) return undefined
     const kinds = kindsOf(rights)
-    return this.#with(cluster, (reader) => pastFacts(reader, range, (kind) => kinds.has(kind)))
+    return yield* this.#inSteps(cluster, (reader) => pastFacts(reader, range, (kind) => kinds.has(kind)))
   }
 
   #clustersOf(name: TopicName, readable: Readable): readonly string[] {
@@ -101,21 +110,42 @@ export class Recorded {
     return [...readable].filter(([cluster]) => recorded.has(cluster))
   }
 
-  /** Opened for each question: the recorder may set the file aside and begin a new one. Undefined if the cluster is not recorded. */
   #with<T>(cluster: string, use: (reader: HistoryReader) => T): T | undefined {
-    if (!clustersIn(this.#folder).includes(cluster)) return undefined
-    let reader: HistoryReader | undefined
+    const reader = this.#opened(cluster)
     try {
-      reader = new HistoryReader(this.#folder, cluster)
-      return use(reader)
+      return reader === undefined ? undefined : use(reader)
     } catch (e) {
-      // A file that is damaged, or newer than this program: its memory is all that the page has.
-      if (e instanceof KubeNodeError) return undefined
-      throw e
+      return noAnswer(e)
     } finally {
       reader?.close()
     }
   }
+
+  *#inSteps<T>(cluster: string, use: (reader: HistoryReader) => Steps<T>): Steps<T | undefined> {
+    const reader = this.#opened(cluster)
+    try {
+      return reader === undefined ? undefined : yield* use(reader)
+    } catch (e) {
+      return noAnswer(e)
+    } finally {
+      reader?.close()
+    }
+  }
+
+  /** For each question: the recorder may set the file aside and begin a new one. Undefined if the cluster is not recorded. */
+  #opened(cluster: string): HistoryReader | undefined {
+    if (!clustersIn(this.#folder).includes(cluster)) return undefined
+    try {
+      return new HistoryReader(this.#folder, cluster)
+    } catch (e) {
+      return noAnswer(e)
+    }
+  }
+}
+
+/** A file that is damaged, or newer than this program: its memory is all that the page has. */
+function noAnswer(e: unknown): undefined {
+  if (!(e instanceof KubeNodeError)) throw e
 }
 
 /** The watches of all kinds are lost and found together: one gap for each reason. */
@@ -138,6 +168,7 @@ const together = (own: Life, whole: Life): Life => ({
   ...own,
   range: { from: Math.min(own.range.from, whole.range.from), to: Math.max(own.range.to, whole.range.to) },
   rows: [...own.rows, ...whole.rows].toSorted((a, b) => a.observed - b.observed),
+  leftOut: whole.leftOut,
   lanes: [...whole.lanes, ...own.lanes],
   gaps: [...own.gaps, ...whole.gaps],
   deeds: [...own.deeds, ...whole.deeds].toSorted((a, b) => a.observed - b.observed),
@@ -145,10 +176,29 @@ const together = (own: Life, whole: Life): Life => ({
 
 const kindsOf = ({ kinds }: Rights): ReadonlySet<string> => new Set([...kinds].map((kind) => WATCHED[kind].type.kind))
 
-/** Only what the topic is computed from. Programs, budgets and blames are not recorded. */
-function clusterAt(reader: HistoryReader, family: TopicFamily, at: number): ClusterState {
-  const kinds = LISTED_KINDS.filter((kind) => WATCHED[kind].topics.includes(family))
-  const objects = new Map<WatchedKind, readonly KubeObject[]>(kinds.map((kind) => [kind, observedAt(reader, kind, at)]))
+/** Home names it: a cluster without a record of that time must not look like a healthy one. */
+const unrecorded = (name: string): ClusterState => ({
+  name,
+  state: 'Unreachable',
+  message: 'it was not recorded at that time',
+  version: undefined,
+  readState: () => 'NotRecorded',
+  list: () => [],
+  machine: () => undefined,
+  node: () => undefined,
+})
+
+/** Only what the topic is computed from. Programs, budgets and blames are not recorded, and a kind in a gap was not either: home names them. */
+function* clusterAt(reader: HistoryReader, family: TopicFamily, at: number): Steps<ClusterState | undefined> {
+  const span = reader.span()
+  if (span === undefined || at < span.begins) return undefined
+  const gaps = reader.gaps({ from: at, to: at + 1 }).filter(({ subject }) => subject === undefined)
+  const isKnown = (kind: WatchedKind): boolean =>
+    shapeOfKind(WATCHED[kind].type.kind) !== undefined &&
+    gaps.every((gap) => gap.kind !== undefined && gap.kind !== WATCHED[kind].type.kind)
+  const objects = new Map<WatchedKind, readonly KubeObject[]>()
+  for (const kind of LISTED_KINDS)
+    if (WATCHED[kind].topics.includes(family)) objects.set(kind, yield* observedAt(reader, kind, at))
   const list = <K extends WatchedKind>(kind: K) => (objects.get(kind) ?? []) as unknown as readonly Watched[K][]
   const named = new Map<WatchedKind, ReadonlyMap<string, KubeObject>>()
   const find = <K extends WatchedKind>(kind: K, name: string): Watched[K] | undefined => {
@@ -161,21 +211,24 @@ function clusterAt(reader: HistoryReader, family: TopicFamily, at: number): Clus
     state: 'Connected',
     message: undefined,
     version: undefined,
-    readState: () => 'Read',
+    readState: (kind) => (isKnown(kind) ? 'Read' : 'NotRecorded'),
     list,
     machine: (name) => find('machines', name),
     node: (name) => find('nodes', name),
   }
 }
 
-function observedAt(reader: HistoryReader, kind: WatchedKind, at: number): readonly KubeObject[] {
-  return objectsAt(reader, WATCHED[kind].type, at).flatMap((object) => {
-    try {
-      return [watchedObject(kind, object)]
-    } catch (e) {
-      // As in the cluster of now: it is not drawn.
-      if (e instanceof OtherForm) return []
-      throw e
-    }
-  })
+function* observedAt(reader: HistoryReader, kind: WatchedKind, at: number): Steps<readonly KubeObject[]> {
+  const out: KubeObject[] = []
+  for (const page of objectPagesAt(reader, WATCHED[kind].type, at)) {
+    for (const object of page)
+      try {
+        out.push(watchedObject(kind, object))
+      } catch (e) {
+        // As in the cluster of now: it is not drawn.
+        if (!(e instanceof OtherForm)) throw e
+      }
+    yield
+  }
+  return out
 }

@@ -5,6 +5,7 @@ import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import { OwnCounts } from './own-counts.ts'
+import { atOnce } from '#lib/steps.ts'
 import { Recorded } from './recorded.ts'
 import { KeptReports, reportAnswer } from './report-answer.ts'
 import { type Readable, topicsOf } from './rights.ts'
@@ -15,7 +16,7 @@ const asked = {
   cluster: 'prod',
   now: Date.parse('2026-11-28T00:00:00Z'),
   hubs: [],
-  past: () => undefined,
+  past: () => Promise.resolve(undefined),
 }
 
 test.each([
@@ -104,7 +105,7 @@ test('faults that ended and repairs that were deleted come from the history, of 
       since: '1d',
       now: w.clock.now(),
       hubs: [],
-      past: (range) => recorded.reported(readable, CLUSTER, range),
+      past: (range) => Promise.resolve(atOnce(recorded.reported(readable, CLUSTER, range))),
     })
     const rows = (title: string) =>
       report.sections.find((s) => s.title === title)?.rows.map((r) => r.map((c) => c.text).join(' '))

@@ -18,7 +18,7 @@ export interface ReportRequest {
   readonly now: number
   readonly hubs: readonly OtherCluster[]
   /** What the user may see of a recorded history; undefined if the cluster is not recorded. */
-  readonly past: (range: Range) => PastFacts | undefined
+  readonly past: (range: Range) => Promise<PastFacts | undefined>
 }
 
 const REPORT_KINDS: readonly ReportKindShown[] = ['fleet', 'pool', 'repairs', 'release']
@@ -43,7 +43,7 @@ export async function reportAnswer({
     client,
     cluster,
     ...range,
-    past: past(range),
+    past: await past(range),
     beside: () => Promise.resolve(hubs),
   })
   return {

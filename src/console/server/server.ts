@@ -1,5 +1,6 @@
 // The console's HTTP server: checks each request, identifies the user, and serves the page, snapshots, the stream, explanations and writes.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -43,6 +44,7 @@ import type { Sessions, SignedIn } from './sessions.ts'
 import { SharedBodies } from './shared-bodies.ts'
 import { Doors, type DoorsOptions } from './sign-in/doors.ts'
 import { Stream } from './stream.ts'
+import type { Steps } from '#lib/steps.ts'
 import { TimeShares } from './time-shares.ts'
 import { mayReadTopic, readAs } from './rights.ts'
 import { inView } from './topic-log.ts'
@@ -220,9 +222,9 @@ export class ConsoleServer {
     if (path === '/api/past') {
       const topic = url.searchParams.get('topic') ?? ''
       const name = this.#named(topic, person)
-      return this.#computed(person, () => pastAnswer(this.#pastAsked(person), name, topic))
+      return this.#inSteps(person, pastAnswer(this.#pastAsked(person), name, topic))
     }
-    if (path === '/api/life') return this.#computed(person, () => lifeAnswer(this.#pastAsked(person)))
+    if (path === '/api/life') return this.#inSteps(person, lifeAnswer(this.#pastAsked(person)))
     if (path === '/api/recorded') return this.#computed(person, () => recordedAnswer(this.#pastAsked(person)))
     if (path === '/api/plan') return this.#plan(person)
     if (path === '/api/report') return this.#report(person)
@@ -323,7 +325,10 @@ export class ConsoleServer {
         client,
         now: clock.now(),
         hubs: this.#hubsBeside(person, asked.cluster),
-        past: (range) => this.#shares.run(who, () => recorded?.reported(access.readable, asked.cluster, range)),
+        past: async (range) =>
+          recorded === undefined
+            ? undefined
+            : this.#shares.inSteps(who, recorded.reported(access.readable, asked.cluster, range), nextTurn),
       }),
     )
     const seen = mayReadTopic(access.readable, asked.cluster, 'machines') ? counts.of(asked.cluster) : undefined
@@ -365,6 +370,15 @@ export class ConsoleServer {
   #computed(person: AskingPerson, answer: () => object): Promise<void> {
     const make = () => bodyOf(JSON.stringify(answer()), acceptsGzip(person.request))
     return this.#sendBody(person, this.#shares.run(person.who, make))
+  }
+
+  /** The same, over a history of millions of rows. It ends when its connection does. */
+  async #inSteps(person: AskingPerson, steps: Steps<object>): Promise<void> {
+    const answer = await this.#shares.inSteps(person.who, steps, async () => {
+      await nextTurn()
+      if (person.response.destroyed) throw new Refused(400, 'Left', 'the connection was closed')
+    })
+    return this.#computed(person, () => answer)
   }
 
   #send(person: AskingPerson, answer: object): Promise<void> {

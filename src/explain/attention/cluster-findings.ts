@@ -95,12 +95,15 @@ export interface Gap {
   readonly hidden: readonly string[]
   /** Kinds that cannot be read now. */
   readonly failing: readonly string[]
+  /** Kinds of which a past moment is unknown. */
+  readonly unrecorded?: readonly string[]
 }
 
-export function gapText(cluster: string, { hidden, failing }: Gap): string | undefined {
+export function gapText(cluster: string, { hidden, failing, unrecorded = [] }: Gap): string | undefined {
   const parts = [
     ...(hidden.length === 0 ? [] : [`not included: ${hidden.join(', ')}; you lack the right to read them`]),
     ...(failing.length === 0 ? [] : [`cannot be read now: ${failing.join(', ')}`]),
+    ...(unrecorded.length === 0 ? [] : [`not recorded at that time: ${unrecorded.join(', ')}`]),
   ]
   return parts.length === 0 ? undefined : `cluster/${cluster} is known in part: ${parts.join('. ')}`
 }

@@ -1,5 +1,6 @@
 // Turns recorded changes into lines for users, in the terms of the objects. Pure.
 import { isObject } from '#lib/json.ts'
+import type { Steps } from '#lib/steps.ts'
 import { EXISTS } from '#history/facts/facts.ts'
 import { isGoodWhenTrue, isNeutral, isWork, phaseMeaning } from '#history/ask/meaning.ts'
 import type { Transition } from '#history/ask/reader.ts'
@@ -156,11 +157,15 @@ function toneOf(phase: string): Moment['tone'] {
   return meaning === 'Good' || meaning === 'Bad' ? meaning : 'Plain'
 }
 
+/** Some milliseconds of work. */
+const ROWS_OF_STEP = 500
+
 /** The lines of these rows, in order. The row before with the same object and topic gives the earlier value. */
-export function momentsOf(rows: readonly Transition[], from = 0): readonly Moment[] {
+export function* momentsOf(rows: readonly Transition[], from = 0): Steps<readonly Moment[]> {
   const last = new Map<string, string | undefined>()
   const out: Moment[] = []
-  for (const row of rows) {
+  for (const [n, row] of rows.entries()) {
+    if (n % ROWS_OF_STEP === 0) yield
     const key = `${row.subject.id} ${row.topic}`
     const moment = row.observed < from ? undefined : momentOf(row, last.get(key))
     last.set(key, row.value)

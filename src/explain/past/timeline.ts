@@ -2,6 +2,7 @@
 // Pure.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { formatDuration } from '#lib/duration.ts'
+import { type Steps, atOnce } from '#lib/steps.ts'
 import type { Lane, LaneState, Life } from '#history/ask/lives.ts'
 import { GAP_REASONS } from '#history/store/writer.ts'
 import { type Moment, momentsOf } from './moments.ts'
@@ -119,10 +120,11 @@ export interface Happening {
 }
 
 /** What changed, what was not recorded, and who did what, in order. */
-export function happeningsOf(life: Life): readonly Happening[] {
+export function* happeningsOf(life: Life): Steps<readonly Happening[]> {
   const { from } = life.range
+  const moments = yield* momentsOf(life.rows, from)
   return [
-    ...momentsOf(life.rows, from).map((m) => ofMoment(m, life.object)),
+    ...moments.map((m) => ofMoment(m, life.object)),
     ...oncePerTime(life.gaps).map((g): Happening => ({
       at: Math.max(g.starts, from),
       text: `not recorded${g.ends === undefined ? '' : ` for ${formatDuration(g.ends - g.starts)}`}: ${GAP_REASONS[g.why]}`,
@@ -138,9 +140,9 @@ const oncePerTime = (gaps: Life['gaps']): Life['gaps'] => [
 ]
 
 function happenings(life: Life, most: number): readonly TimelineLine[] {
-  const all = happeningsOf(life)
+  const all = atOnce(happeningsOf(life))
   const kept = all.slice(-most)
-  const cut = all.length - kept.length
+  const cut = all.length - kept.length + life.leftOut
   return [
     ...(cut > 0
       ? [lineOf(`${cut} earlier lines are left out; shown from ${momentText(kept[0]?.at ?? life.range.from)}`, 'Dim')]

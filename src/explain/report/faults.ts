@@ -1,5 +1,6 @@
 // Which faults there were: conditions that turned bad. From the nodes as they are, or from a recorded history. Pure.
 import { fieldsOf } from '#lib/fields.ts'
+import type { Steps } from '#lib/steps.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { Transition } from '#history/ask/reader.ts'
 import { isProblem } from '../attention/observed.ts'
@@ -21,26 +22,29 @@ export function presentFaults(nodes: readonly Node[], from: number): readonly Fa
 export const faultKind = (type: string): string => (type === 'Ready' ? 'NotReady' : type)
 const CONDITION = /^status\/conditions\/([^/]+)$/
 
-/** In the order in which they began. Rows are those of the time of the report. */
-export function recordedFaults(rows: Iterable<Transition>, from: number): readonly Fault[] {
+/** In the order in which they began. Rows are those of the time of the report, page by page. */
+export function* recordedFaults(pages: Iterable<readonly Transition[]>, from: number): Steps<readonly Fault[]> {
   const open = new Map<string, { readonly fault: Fault; readonly isOfRange: boolean }>()
   const ended: Fault[] = []
-  for (const { subject, topic, value, observed, reported } of rows) {
-    const type = subject.kind === 'Node' ? CONDITION.exec(topic)?.[1] : undefined
-    if (type === undefined) continue
-    const key = `${subject.id} ${type}`
-    const before = open.get(key)
-    const isNowBad = value !== undefined && isProblem({ type, status: String(fieldsOf(JSON.parse(value))['status']) })
-    const at = reported ?? observed
-    if (isNowBad && before === undefined)
-      open.set(key, {
-        fault: { kind: faultKind(type), node: subject.name, at, ended: undefined },
-        isOfRange: at >= from,
-      })
-    if (!isNowBad && before !== undefined) {
-      open.delete(key)
-      if (before.isOfRange) ended.push({ ...before.fault, ended: at })
+  for (const page of pages) {
+    for (const { subject, topic, value, observed, reported } of page) {
+      const type = subject.kind === 'Node' ? CONDITION.exec(topic)?.[1] : undefined
+      if (type === undefined) continue
+      const key = `${subject.id} ${type}`
+      const before = open.get(key)
+      const isNowBad = value !== undefined && isProblem({ type, status: String(fieldsOf(JSON.parse(value))['status']) })
+      const at = reported ?? observed
+      if (isNowBad && before === undefined)
+        open.set(key, {
+          fault: { kind: faultKind(type), node: subject.name, at, ended: undefined },
+          isOfRange: at >= from,
+        })
+      if (!isNowBad && before !== undefined) {
+        open.delete(key)
+        if (before.isOfRange) ended.push({ ...before.fault, ended: at })
+      }
     }
+    yield
   }
   const lasting = [...open.values()].flatMap(({ fault, isOfRange }) => (isOfRange ? [fault] : []))
   return [...ended, ...lasting].toSorted((a, b) => a.at - b.at)

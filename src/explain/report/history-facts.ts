@@ -5,6 +5,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { timestamp } from '#lib/clock.ts'
+import type { Steps } from '#lib/steps.ts'
 import { type Fact, objectFrom } from '#history/facts/facts.ts'
 import { shapeOfKind } from '#history/facts/shapes.ts'
 import type { HistoryReader, Range } from '#history/ask/reader.ts'
@@ -28,18 +29,21 @@ export interface PastFacts {
 const BEFORE_MS = 86_400_000
 
 /** `isShown`: which kinds the report may be made of. */
-export function pastFacts(
+export function* pastFacts(
   reader: HistoryReader,
   { from, to }: Range,
   isShown: (kind: string) => boolean = () => true,
-): PastFacts {
+): Steps<PastFacts> {
   const span = reader.span()
   const gaps = reader
     .gaps({ from, to })
     .filter((g) => g.subject === undefined && (g.kind === undefined || isShown(g.kind)))
-  const changed = (kind: string): readonly KubeObject[] =>
-    isShown(kind) ? lastKnown(reader, kind, reader.subjectsIn(kind, { from: from - BEFORE_MS, to }), to) : []
-  const jobs = changed('RemedyOperationJob') as readonly RemedyOperationJob[]
+  const faults = isShown('Node') ? yield* recordedFaults(reader.rowPages(['Node'], { from, to }), from) : undefined
+  const inTime = yield* changedSubjects(reader, KINDS_OF_REPORT.filter(isShown), { from: from - BEFORE_MS, to })
+  const changed = function* (kind: string): Steps<readonly KubeObject[]> {
+    return yield* lastKnown(reader, kind, inTime.get(kind) ?? [], to)
+  }
+  const jobs = (yield* changed('RemedyOperationJob')) as readonly RemedyOperationJob[]
   // Every switch of a component has a permit: only those of repairs are read.
   const granted = isShown('OperationPermit')
     ? jobs.flatMap(({ status }) =>
@@ -47,11 +51,11 @@ export function pastFacts(
       )
     : []
   return {
-    faults: isShown('Node') ? recordedFaults(reader.rowsOfKind('Node', { from, to }), from) : undefined,
+    faults,
     jobs,
-    rules: changed('NodeRemedier') as readonly NodeRemedier[],
-    permits: lastKnown(reader, 'OperationPermit', granted, to) as readonly OperationPermit[],
-    releases: changed('Release') as readonly Release[],
+    rules: (yield* changed('NodeRemedier')) as readonly NodeRemedier[],
+    permits: (yield* lastKnown(reader, 'OperationPermit', granted, to)) as readonly OperationPermit[],
+    releases: (yield* changed('Release')) as readonly Release[],
     unknown: [
       ...(span === undefined ? ['the history is empty'] : []),
       ...(span !== undefined && span.begins > from
@@ -72,21 +76,42 @@ export function pastFacts(
 /** A recorder that runs says every few seconds that it does. */
 const STALE_MS = 300_000
 
+const KINDS_OF_REPORT = ['RemedyOperationJob', 'NodeRemedier', 'Release']
+
+/** The objects of which something was recorded in a time, by kind. */
+function* changedSubjects(
+  reader: HistoryReader,
+  kinds: readonly string[],
+  range: Range,
+): Steps<ReadonlyMap<string, readonly Subject[]>> {
+  const found = new Map<string, Map<number, Subject>>(kinds.map((kind) => [kind, new Map()]))
+  for (const page of reader.rowPages(kinds, range)) {
+    for (const { subject } of page) found.get(subject.kind)?.set(subject.id, subject)
+    yield
+  }
+  return new Map([...found].map(([kind, all]) => [kind, [...all.values()].toSorted(byName)]))
+}
+
+const byName = (a: Subject, b: Subject): number => a.name.localeCompare(b.name) || a.id - b.id
+
 /** Each object with the last recorded value of each part, also one that was deleted since. */
-function lastKnown(
+function* lastKnown(
   reader: HistoryReader,
   kind: string,
   subjects: readonly Subject[],
   to: number,
-): readonly KubeObject[] {
+): Steps<readonly KubeObject[]> {
   const shape = shapeOfKind(kind)
-  if (shape === undefined) return []
-  return subjects.flatMap((subject) => {
+  const out: KubeObject[] = []
+  if (shape === undefined) return out
+  for (const subject of subjects) {
     const facts = new Map<string, Fact>()
     for (const { topic, value, reported } of reader.rowsOf(subject, { from: 0, to }))
       if (value !== undefined) facts.set(topic, { topic, value, reported })
     const namespace = subject.namespace === '' ? undefined : subject.namespace
     const object = objectFrom({ ...subject, namespace, facts: [...facts.values()] }, shape)
-    return object === undefined ? [] : [object]
-  })
+    if (object !== undefined) out.push(object)
+    yield
+  }
+  return out
 }

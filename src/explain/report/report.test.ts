@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { atOnce } from '#lib/steps.ts'
 import type { Transition } from '#history/ask/reader.ts'
 import type { Node } from '#nodes/objects.ts'
 import { aRelease, facts, FROM } from '#test/support/fleets/report-facts.ts'
@@ -133,7 +134,7 @@ test('faults of a history are conditions that turn bad; another text of the same
     // Began before.
     { ...row('status/conditions/DiskPressure', 'True', '2026-11-22T03:00:00Z'), reported: FROM - 1_000 },
   ]
-  expect(recordedFaults(rows, FROM).map((f) => [f.kind, f.ended === undefined])).toEqual([
+  expect(atOnce(recordedFaults([rows], FROM)).map((f) => [f.kind, f.ended === undefined])).toEqual([
     ['TasksHung', false],
     ['NotReady', true],
   ])

@@ -1,6 +1,7 @@
 // The life of a whole cluster: how many nodes are ready, the phase of each set, running repairs, and who did what. It decides nothing.
 import type { Subject } from '../store/names.ts'
 import { fieldsOf } from '#lib/fields.ts'
+import type { Steps } from '#lib/steps.ts'
 import { type Lane, type LaneState, type Life, kindOfDeed, phaseState, recordedPart } from './lives.ts'
 import type { HistoryReader, Range, Transition } from './reader.ts'
 
@@ -13,68 +14,131 @@ const DRAWN: Readonly<Record<string, readonly string[]>> = {
   RemedyOperationJob: [PHASE],
 }
 
-export function clusterLifeOf(
+/** The newest rows are kept, for lines; bars are made of all. */
+const MOST_ROWS = 20_000
+/** The newest lines of who did what. */
+const MOST_DEEDS = 10_000
+/** Bars have no finer resolution. */
+const PARTS_OF_BAR = 2_000
+
+export function* clusterLifeOf(
   reader: HistoryReader,
   asked: Range,
   mayRead: (kind: string) => boolean = () => true,
-): Life {
+): Steps<Life> {
   const range = recordedPart(reader, asked)
   const kinds = Object.keys(DRAWN).filter(mayRead)
-  const before = kinds.flatMap((kind) => stateBefore(reader, kind, range.from))
-  const since = kinds.flatMap((kind) =>
-    reader
-      .rowsOfKind(kind, range)
-      .filter(({ topic }) => DRAWN[kind]?.includes(topic))
-      .toArray(),
-  )
-  const rows = [...before, ...since].toSorted((a, b) => a.observed - b.observed)
+  const [rows, bars] = [new NewestRows(), new Bars(range)]
+  for (const kind of kinds)
+    for (const page of reader.statePagesAt(kind, range.from - 1)) {
+      for (const { subject, facts } of page)
+        for (const { topic, value, reported } of facts) {
+          const row = { observed: range.from - 1, reported, subject, topic, value }
+          if (!isDrawn(row)) continue
+          rows.known(row)
+          bars.note(row)
+        }
+      yield
+    }
+  for (const page of reader.rowPages(kinds, range)) {
+    for (const row of page) {
+      if (!isDrawn(row)) continue
+      rows.add(row)
+      bars.note(row)
+    }
+    yield
+  }
+  const deeds = yield* reader.newestDeeds(range, MOST_DEEDS)
   return {
     cluster: reader.cluster,
     object: `cluster/${reader.cluster}`,
     range,
-    rows,
-    lanes: lanesOf(rows),
+    rows: rows.all(),
+    leftOut: rows.leftOut,
+    lanes: bars.lanes(),
     gaps: reader.gaps(range).filter(({ subject }) => subject === undefined),
-    deeds: reader
-      .deeds(range)
-      .filter((d) => mayRead(kindOfDeed(d)))
-      .toArray(),
+    deeds: deeds.filter((d) => mayRead(kindOfDeed(d))),
   }
 }
 
-const stateBefore = (reader: HistoryReader, kind: string, from: number): readonly Transition[] =>
-  [...reader.statesAt(kind, from - 1)].flatMap(({ subject, facts }) =>
-    facts
-      .filter(({ topic }) => DRAWN[kind]?.includes(topic))
-      .map(({ topic, value, reported }) => ({ observed: from - 1, reported, subject, topic, value })),
-  )
+const isDrawn = ({ subject, topic }: Transition): boolean => DRAWN[subject.kind]?.includes(topic) === true
 
-function lanesOf(rows: readonly Transition[]): readonly Lane[] {
-  const nodes = new NodeCounts()
-  const running = new Set<number>()
-  const lanes = new Map<string, LaneState[]>()
-  const put = (name: string, state: LaneState): void => {
-    const states = lanes.get(name) ?? []
-    lanes.set(name, states)
-    // Of several nodes that changed together, the last count is the one.
-    if (states.at(-1)?.from === state.from) states.pop()
-    if (states.at(-1)?.text !== state.text) states.push(state)
+/** Bounded: of rows that are left out, the last of each fact is kept as known before. */
+class NewestRows {
+  readonly #known = new Map<string, Transition>()
+  #rows: Transition[] = []
+  leftOut = 0
+
+  known(row: Transition): void {
+    this.#known.set(`${row.subject.id} ${row.topic}`, row)
   }
-  for (const { subject, topic, value, observed } of rows) {
+
+  add(row: Transition): void {
+    this.#rows.push(row)
+    if (this.#rows.length < 2 * MOST_ROWS) return
+    for (const old of this.#rows.slice(0, MOST_ROWS)) this.known(old)
+    this.#rows = this.#rows.slice(MOST_ROWS)
+    this.leftOut += MOST_ROWS
+  }
+
+  all(): readonly Transition[] {
+    const [first] = this.#rows
+    const before = this.leftOut === 0 || first === undefined ? undefined : first.observed - 1
+    const known = [...this.#known.values()].map((row) => ({ ...row, observed: before ?? row.observed }))
+    return [...known, ...this.#rows]
+  }
+}
+
+/** Worst first: of a part of a bar with several states, the worst and the last are kept. */
+const WORST: readonly LaneState['state'][] = ['Bad', 'Busy', 'Unknown', 'Good', 'Absent']
+const isWorse = (a: LaneState, b: LaneState): boolean => WORST.indexOf(a.state) < WORST.indexOf(b.state)
+
+class Bars {
+  readonly #range: Range
+  readonly #nodes = new NodeCounts()
+  readonly #running = new Set<number>()
+  readonly #lanes = new Map<string, LaneState[]>()
+
+  constructor(range: Range) {
+    this.#range = range
+  }
+
+  note({ subject, topic, value, observed }: Transition): void {
     if (subject.kind === 'Node') {
-      nodes.note(subject, topic, value)
-      put('nodes', nodes.at(observed))
+      this.#nodes.note(subject, topic, value)
+      this.#put('nodes', this.#nodes.at(observed))
     } else if (subject.kind === 'MachineComponentSet' && value !== undefined)
-      put(`set ${subject.name}`, phaseState(observed, value))
+      this.#put(`set ${subject.name}`, phaseState(observed, value))
     else if (subject.kind === 'RemedyOperationJob') {
-      if (value === undefined || value === '"Done"') running.delete(subject.id)
-      else running.add(subject.id)
-      const [state, text] =
-        running.size === 0 ? (['Absent', 'none'] as const) : (['Busy', `${running.size} running`] as const)
-      put('repairs', { from: observed, state, text })
+      if (value === undefined || value === '"Done"') this.#running.delete(subject.id)
+      else this.#running.add(subject.id)
+      const count = this.#running.size
+      const [state, text] = count === 0 ? (['Absent', 'none'] as const) : (['Busy', `${count} running`] as const)
+      this.#put('repairs', { from: observed, state, text })
     }
   }
-  return [...lanes].map(([name, states]) => ({ name, states }))
+
+  lanes(): readonly Lane[] {
+    return [...this.#lanes].map(([name, states]) => ({ name, states }))
+  }
+
+  #put(name: string, state: LaneState): void {
+    const states = this.#lanes.get(name) ?? []
+    this.#lanes.set(name, states)
+    // Of several nodes that changed together, the last count is the one.
+    if (states.at(-1)?.from === state.from) states.pop()
+    if (states.at(-1)?.text === state.text) return
+    const [worst, last] = [states.at(-2), states.at(-1)]
+    if (worst !== undefined && last !== undefined && this.#part(worst) === this.#part(state)) {
+      states.length -= 2
+      states.push(isWorse(last, worst) ? { ...last, from: worst.from } : worst)
+    }
+    states.push(state)
+  }
+
+  #part({ from }: LaneState): number {
+    return Math.floor(((from - this.#range.from) * PARTS_OF_BAR) / Math.max(1, this.#range.to - this.#range.from))
+  }
 }
 
 interface NodeState {

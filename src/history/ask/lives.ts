@@ -1,6 +1,7 @@
 // Collects the history of one object: its own rows, the rows of related objects, and its states over time. Decides which objects are related.
 import { KubeNodeError } from '#lib/errors.ts'
 import { fieldsOf } from '#lib/fields.ts'
+import type { Steps } from '#lib/steps.ts'
 import type { DeedLine } from '../deeds/chain.ts'
 import { SHAPES } from '../facts/shapes.ts'
 import { historyErrors } from '../history-errors.ts'
@@ -15,6 +16,8 @@ export interface Life {
   readonly range: Range
   /** In the order of observation, including the facts known before the range. */
   readonly rows: readonly Transition[]
+  /** The oldest rows of the range that `rows` has no place for; the facts that were known after them are there. */
+  readonly leftOut: number
   /** Each lane is one bar of states over time. */
   readonly lanes: readonly Lane[]
   readonly gaps: readonly RecordedGap[]
@@ -36,14 +39,14 @@ export interface LaneState {
 /** More rows than anyone reads; the newest are kept. */
 const MAX_RELATED = 200
 
-/** Throws if no object of this name was recorded. What belongs to it is left out where `mayRead` says so of its kind. */
-export function lifeOf(
+/** Throws at its first step if no object of this name was recorded. What belongs to it is left out where `mayRead` says so of its kind. */
+export function* lifeOf(
   reader: HistoryReader,
   kind: string,
   name: string,
   asked: Range,
   mayRead: (kind: string) => boolean = () => true,
-): Life {
+): Steps<Life> {
   const own = reader.subjects(kind, name)
   if (own.length === 0)
     throw new KubeNodeError(historyErrors.KN17005({ what: `${kind.toLowerCase()}/${name}`, known: 'other objects' }))
@@ -52,15 +55,19 @@ export function lifeOf(
     .filter((s) => mayRead(s.kind))
     .slice(-MAX_RELATED)
   const subjects = [...new Map([...own, ...related].map((s) => [s.id, s])).values()]
-  const rows = subjects
-    .flatMap((s) => reader.rowsOf(s, { from: 0, to: range.to }))
-    .toSorted((a, b) => a.observed - b.observed)
+  const all: (readonly Transition[])[] = []
+  for (const s of subjects) {
+    all.push(reader.rowsOf(s, { from: 0, to: range.to }))
+    yield
+  }
+  const rows = all.flat().toSorted((a, b) => a.observed - b.observed)
   const names = new Set(subjects.map((s) => s.name))
   return {
     cluster: reader.cluster,
     object: `${kind.toLowerCase()}/${name}`,
     range,
     rows,
+    leftOut: 0,
     lanes: lanesOf(rows, kind),
     gaps: reader.gaps(range).filter((g) => isGapOf(g, subjects)),
     deeds: reader.deedsAbout(names, range).filter((d) => mayRead(kindOfDeed(d))),

@@ -13,20 +13,21 @@ import type { Subject } from '../store/names.ts'
 /** Every object of a past moment has this resourceVersion. */
 const REVISION = '1'
 
-/** All objects of a kind that existed at a moment. */
-export function objectsAt(
+/** All objects of a kind that existed at a moment, page by page. */
+export function* objectPagesAt(
   reader: HistoryReader,
   type: ResourceType,
   at: number,
   options: ListOptions = {},
-): readonly KubeObject[] {
+): Generator<readonly KubeObject[]> {
   const shape = shapeOf(type)
-  if (shape === undefined) return []
+  if (shape === undefined) return
   const matches = matcher(options)
-  return [...reader.statesAt(type.kind, at)].flatMap(({ subject, facts }) => {
-    const object = objectFrom({ ...subject, namespace: namespaceOf(subject), facts }, shape)
-    return object !== undefined && isWhole(shape.type, object) && matches(object) ? [withRevision(object)] : []
-  })
+  for (const page of reader.statePagesAt(type.kind, at))
+    yield page.flatMap(({ subject, facts }) => {
+      const object = objectFrom({ ...subject, namespace: namespaceOf(subject), facts }, shape)
+      return object !== undefined && isWhole(shape.type, object) && matches(object) ? [withRevision(object)] : []
+    })
 }
 
 export function pastClient(reader: HistoryReader, at: number): KubeClient {
@@ -51,7 +52,10 @@ export function pastClient(reader: HistoryReader, at: number): KubeClient {
     place: `the history of ${reader.cluster}`,
     get: async <T extends KubeObject>(type: ResourceType<T>, key: ObjectKey) => get(type, key) as T | undefined,
     list: async <T extends KubeObject>(type: ResourceType<T>, options?: ListOptions) =>
-      ({ items: objectsAt(reader, type, at, options), resourceVersion: REVISION }) as unknown as ListPage<T>,
+      ({
+        items: [...objectPagesAt(reader, type, at, options)].flat(),
+        resourceVersion: REVISION,
+      }) as unknown as ListPage<T>,
     watch: never,
     create: never,
     update: never,

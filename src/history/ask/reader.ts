@@ -2,7 +2,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { DeedLine } from '../deeds/chain.ts'
 import type { Fact } from '../facts/facts.ts'
+import type { Steps } from '#lib/steps.ts'
 import { ALIVE, IMPORTED, ROWS_PER_MS } from '../store/layout.ts'
+import { PAGE_ROWS, type RawRow, pagesBefore, pagesOf, rowsOfOne } from './pages.ts'
 import { openForReading } from '../store/file.ts'
 import { type Subject, subjectFrom } from '../store/names.ts'
 import type { GapReason } from '../store/writer.ts'
@@ -49,6 +51,17 @@ const SILENT_MS = 20_000
 const MAX_TEXTS = 100_000
 /** More objects of a kind are read in one pass. */
 const MOST_ONE_BY_ONE = 100
+/** Lines of who did what that are read together. */
+const PAGE_DEEDS = 500
+/** Each has some twenty facts. */
+const STATES_OF_PAGE = 50
+/** A number of an object and one of a topic make one exact number. */
+const MAX_TOPICS = 2 ** 20
+
+export interface SubjectState {
+  readonly subject: Subject
+  readonly facts: readonly Fact[]
+}
 
 export class HistoryReader {
   readonly cluster: string
@@ -93,75 +106,89 @@ export class HistoryReader {
       .map(subjectFrom)
   }
 
-  /** The objects of a kind of which something was recorded in a time. */
-  subjectsIn(kind: string, { from, to }: Range): readonly Subject[] {
-    return this.#db
-      .prepare(
-        'SELECT * FROM subject WHERE kind = ? AND id IN (SELECT subject FROM row WHERE id >= ? AND id < ?) ORDER BY name, id',
-      )
-      .all(kind, from * ROWS_PER_MS, to * ROWS_PER_MS)
-      .map(subjectFrom)
-  }
-
   /** The rows of an object in the order of observation. */
   rowsOf(subject: Subject, { from, to }: Range = ALL): readonly Transition[] {
-    return this.#db
-      .prepare('SELECT id, subject, topic, value, age FROM row WHERE subject = ? AND id >= ? AND id < ? ORDER BY id')
-      .all(subject.id, from * ROWS_PER_MS, to * ROWS_PER_MS)
-      .map((row) => this.#transition(row))
+    return rowsOfOne(this.#db, subject.id, from * ROWS_PER_MS, to * ROWS_PER_MS).map((row) => this.#transition(row))
   }
 
   /** All rows in the order of observation, in constant memory. */
   *rows({ from, to }: Range = ALL): Generator<Transition> {
-    const rows = this.#db.prepare('SELECT id, subject, topic, value, age FROM row WHERE id >= ? AND id < ? ORDER BY id')
-    for (const row of rows.iterate(from * ROWS_PER_MS, to * ROWS_PER_MS)) yield this.#transition(row)
+    for (const page of pagesOf(this.#db, from * ROWS_PER_MS, to * ROWS_PER_MS))
+      for (const row of page) yield this.#transition(row)
   }
 
-  /** The rows of a kind in the order of observation, in constant memory. The plus keeps SQLite from reading all days of each object by its index. */
-  *rowsOfKind(kind: string, { from, to }: Range): Generator<Transition> {
-    const rows = this.#db.prepare(
-      `SELECT id, subject, topic, value, age FROM row
-       WHERE id >= ? AND id < ? AND +subject IN (SELECT id FROM subject WHERE kind = ?) ORDER BY id`,
-    )
-    for (const row of rows.iterate(from * ROWS_PER_MS, to * ROWS_PER_MS, kind)) yield this.#transition(row)
+  /** Those of some kinds. A page may be empty; the next one is a few milliseconds of work. */
+  *rowPages(kinds: readonly string[], { from, to }: Range): Generator<readonly Transition[]> {
+    const own = new Set<number>()
+    for (const kind of kinds) for (const page of this.#subjectPages(kind)) for (const { id } of page) own.add(id)
+    for (const page of pagesOf(this.#db, from * ROWS_PER_MS, to * ROWS_PER_MS))
+      yield page.filter(([, subject]) => own.has(subject)).map((row) => this.#transition(row))
   }
 
   /** An object at a moment: the last observed value of each fact. */
   stateOf(subject: Subject, at: number): readonly Fact[] {
-    const rows = this.#db.prepare('SELECT id, topic, value, age FROM row WHERE subject = ? AND id < ? ORDER BY id')
-    const last = new Map<number, Readonly<Record<string, unknown>>>()
-    for (const row of rows.iterate(subject.id, (at + 1) * ROWS_PER_MS)) last.set(Number(row['topic']), row)
+    const last = new Map<number, RawRow>()
+    for (const row of rowsOfOne(this.#db, subject.id, 0, (at + 1) * ROWS_PER_MS)) last.set(row[2], row)
     return [...last.values()].flatMap((row) => this.#known(row))
   }
 
   /** All objects of a kind that existed at a moment. */
-  *statesAt(kind: string, at: number): Generator<{ readonly subject: Subject; readonly facts: readonly Fact[] }> {
-    const subjects = this.subjects(kind)
-    if (subjects.length > MOST_ONE_BY_ONE) {
-      yield* this.#allStatesAt(kind, at)
-      return
-    }
-    for (const subject of subjects) {
-      const facts = this.stateOf(subject, at)
-      if (facts.length > 0) yield { subject, facts }
-    }
+  *statesAt(kind: string, at: number): Generator<SubjectState> {
+    for (const page of this.statePagesAt(kind, at)) yield* page
   }
 
-  /** In one pass over the rows: object by object each page of the file would be read hundreds of times. */
-  *#allStatesAt(kind: string, at: number): ReturnType<HistoryReader['statesAt']> {
-    // Beside max(), the other columns are those of the row that has it. The plus keeps SQLite from reading each object by its index.
-    const last = this.#db.prepare(`SELECT subject, topic, value, age, max(id) AS id FROM row
-      WHERE id < ? AND +subject IN (SELECT id FROM subject WHERE kind = ?) GROUP BY subject, topic ORDER BY subject`)
-    let current: { readonly subject: Subject; readonly facts: Fact[] } | undefined
-    for (const row of last.iterate((at + 1) * ROWS_PER_MS, kind)) {
-      const id = Number(row['subject'])
-      if (current?.subject.id !== id) {
-        if (current !== undefined && current.facts.length > 0) yield current
-        current = { subject: this.#subject(id), facts: [] }
-      }
-      current.facts.push(...this.#known(row))
+  /** The same, with a few milliseconds of work for each page; a page may be empty. */
+  *statePagesAt(kind: string, at: number): Generator<readonly SubjectState[]> {
+    const subjects: Subject[] = []
+    for (const page of this.#subjectPages(kind)) {
+      subjects.push(...page)
+      yield []
     }
-    if (current !== undefined && current.facts.length > 0) yield current
+    const isFew = subjects.length <= MOST_ONE_BY_ONE
+    const found = isFew ? undefined : yield* this.#lastRows(new Set(subjects.map(({ id }) => id)), at)
+    for (let n = 0; n < subjects.length; n += STATES_OF_PAGE)
+      yield subjects.slice(n, n + STATES_OF_PAGE).flatMap((subject) => {
+        const facts =
+          found === undefined
+            ? this.stateOf(subject, at)
+            : (found.get(subject.id) ?? []).flatMap((row) => this.#known(row))
+        return facts.length === 0 ? [] : [{ subject, facts }]
+      })
+  }
+
+  /** In one pass over the rows, the newest first: object by object each page of the file would be read hundreds of times. */
+  *#lastRows(
+    own: ReadonlySet<number>,
+    at: number,
+  ): Generator<readonly never[], ReadonlyMap<number, readonly RawRow[]>> {
+    const seen = new Set<number>()
+    const last = new Map<number, RawRow[]>()
+    for (const page of pagesBefore(this.#db, (at + 1) * ROWS_PER_MS)) {
+      for (const row of page) {
+        const [, subject, topic] = row
+        const key = subject * MAX_TOPICS + topic
+        if (!own.has(subject) || seen.has(key)) continue
+        seen.add(key)
+        const rows = last.get(subject)
+        if (rows === undefined) last.set(subject, [row])
+        else rows.push(row)
+      }
+      yield []
+    }
+    return last
+  }
+
+  *#subjectPages(kind: string): Generator<readonly Subject[]> {
+    const next = this.#db.prepare(
+      `SELECT * FROM subject WHERE kind = ? AND (name, id) > (?, ?) ORDER BY name, id LIMIT ${PAGE_ROWS}`,
+    )
+    for (let last = { name: '', id: 0 }; ;) {
+      const page = next.all(kind, last.name, last.id).map(subjectFrom)
+      yield page
+      const end = page.at(-1)
+      if (end === undefined || page.length < PAGE_ROWS) return
+      last = end
+    }
   }
 
   /** The last row of each fact before a moment, for a replay that starts there. Ordered by the number of the object. */
@@ -208,10 +235,48 @@ export class HistoryReader {
 
   /** Who did what, in order. */
   *deeds({ from, to }: Range = ALL): Generator<DeedLine> {
-    for (const row of this.#db
-      .prepare('SELECT line FROM deed WHERE observed >= ? AND observed < ? ORDER BY n')
-      .iterate(from, to))
-      yield JSON.parse(String(row['line'])) as DeedLine
+    const next = this.#db.prepare(`SELECT n, line FROM deed WHERE n >= ? ORDER BY n LIMIT ${PAGE_DEEDS}`)
+    for (let at = this.#firstDeed(from); ;) {
+      const page = next.all(at)
+      for (const { line } of page) {
+        const deed = JSON.parse(String(line)) as DeedLine
+        if (deed.observed >= to) return
+        yield deed
+      }
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE_DEEDS) return
+      at = Number(last['n']) + 1
+    }
+  }
+
+  /** The newest lines of who did what in a time, in order. */
+  *newestDeeds({ from, to }: Range, most: number): Steps<readonly DeedLine[]> {
+    const end = this.#firstDeed(to)
+    const out: DeedLine[] = []
+    for (const line of this.deeds({ from: Math.max(from, this.#observedOf(end - most)), to })) {
+      out.push(line)
+      if (out.length % PAGE_DEEDS === 0) yield
+    }
+    return out.slice(-most)
+  }
+
+  /** The number of the first line at or after a time. Times never go back from line to line, so it is found by halving. */
+  #firstDeed(at: number): number {
+    const span = this.#db.prepare('SELECT (SELECT min(n) FROM deed) AS low, (SELECT max(n) FROM deed) AS high').get()
+    if (span === undefined || span['low'] === null) return 0
+    let [low, high] = [Number(span['low']), Number(span['high']) + 1]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      if (this.#observedOf(middle) < at) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** Of the first line from a number on; lines may be missing in an import. */
+  #observedOf(n: number): number {
+    const found = this.#db.prepare('SELECT observed FROM deed WHERE n >= ? ORDER BY n LIMIT 1').get(n)
+    return found === undefined ? Infinity : Number(found['observed'])
   }
 
   /** Lines of who did what about objects of these names, in order. */
@@ -249,20 +314,18 @@ export class HistoryReader {
     return value === undefined ? undefined : Number(value)
   }
 
-  #known(row: Readonly<Record<string, unknown>>): readonly Fact[] {
-    if (row['value'] === null) return []
-    return [
-      { topic: this.#topic(Number(row['topic'])), value: this.#value(Number(row['value'])), reported: reportedOf(row) },
-    ]
+  #known([id, , topic, value, age]: RawRow): readonly Fact[] {
+    if (value === null) return []
+    return [{ topic: this.#topic(topic), value: this.#value(value), reported: reportedOf(id, age) }]
   }
 
-  #transition(row: Readonly<Record<string, unknown>>): Transition {
+  #transition([id, subject, topic, value, age]: RawRow): Transition {
     return {
-      observed: Math.floor(Number(row['id']) / ROWS_PER_MS),
-      reported: reportedOf(row),
-      subject: this.#subject(Number(row['subject'])),
-      topic: this.#topic(Number(row['topic'])),
-      value: row['value'] === null ? undefined : this.#value(Number(row['value'])),
+      observed: Math.floor(id / ROWS_PER_MS),
+      reported: reportedOf(id, age),
+      subject: this.#subject(subject),
+      topic: this.#topic(topic),
+      value: value === null ? undefined : this.#value(value),
     }
   }
 
@@ -303,8 +366,5 @@ export class HistoryReader {
 }
 
 /** The source's time, in whole seconds. */
-function reportedOf(row: Readonly<Record<string, unknown>>): number | undefined {
-  if (row['age'] === null) return undefined
-  const observed = Math.floor(Number(row['id']) / ROWS_PER_MS)
-  return Math.round((observed - Number(row['age']) * 1_000) / 1_000) * 1_000
-}
+const reportedOf = (id: number, age: number | null): number | undefined =>
+  age === null ? undefined : Math.round((Math.floor(id / ROWS_PER_MS) - age * 1_000) / 1_000) * 1_000

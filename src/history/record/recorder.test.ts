@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
+import { atOnce } from '#lib/steps.ts'
 import { loggerTo } from '#lib/log.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
@@ -330,14 +331,14 @@ test('the life of a cluster counts nodes that are not ready, from the state befo
   w.kube.uproot(nodeType, { name: 'n-3' })
   await w.clock.advance(1_000)
   await part.stop()
-  const life = w.read((r) => clusterLifeOf(r, { from, to: w.clock.now() }))
+  const life = w.read((r) => atOnce(clusterLifeOf(r, { from, to: w.clock.now() })))
   expect(life.lanes.find((l) => l.name === 'nodes')?.states.map((s) => [s.state, s.text])).toEqual([
     ['Bad', '1 of 3 not ready'],
     ['Bad', '2 of 3 not ready'],
     ['Good', '3 ready'],
     ['Good', '2 ready'],
   ])
-  const none = w.read((r) => clusterLifeOf(r, { from, to: w.clock.now() }, (kind) => kind !== 'Node'))
+  const none = w.read((r) => atOnce(clusterLifeOf(r, { from, to: w.clock.now() }, (kind) => kind !== 'Node')))
   expect([none.lanes, none.rows]).toEqual([[], []])
 })
 

@@ -1,6 +1,7 @@
 // Reads every cluster of a kubeconfig for a report on the fleet: each cluster once, the hub's releases once, and a cluster that does not answer is named.
 import { HUB_TARGET } from '#api/names.ts'
 import { ApiError } from '#kube/errors.ts'
+import { atOnce } from '#lib/steps.ts'
 import { messageOf } from '#lib/errors.ts'
 import { inParallel } from '#lib/pool.ts'
 import type { Io } from '#lib/terminal/io.ts'
@@ -83,7 +84,7 @@ async function factsIn(one: FoundContext, { cluster, range, readerOf, hubs }: As
       client,
       cluster,
       ...range,
-      past: reader && pastFacts(reader, range),
+      past: reader && atOnce(pastFacts(reader, range)),
       beside: () => Promise.resolve(hubs.filter(({ context }) => context !== one.context)),
     })
     return recorded === HUB_TARGET && facts.machines.length + facts.nodes.length === 0 ? undefined : facts

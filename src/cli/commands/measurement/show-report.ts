@@ -1,4 +1,5 @@
 // Reads and prints a report. A history is used where there is one; without it the report says what it does not know.
+import { atOnce } from '#lib/steps.ts'
 import { assertNever, isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
@@ -49,7 +50,7 @@ export async function showReport({ kind, only }: ReportWish, options: ReportOpti
   const cluster = options.cluster ?? (await recordedName(client))
   const report = await withHistories(options, io, async (readerOf) => {
     const reader = readerOf(cluster)
-    const past = reader && pastFacts(reader, range)
+    const past = reader && atOnce(pastFacts(reader, range))
     const beside = () => contextsBeside(options, io)
     const facts = await readFacts({ client, cluster, ...range, past, beside })
     requireKnown(kind, only, facts, placeOf(client))

@@ -1,4 +1,5 @@
 // Shows recorded history: the timeline of an object, who did what, and what is recorded.
+import { atOnce } from '#lib/steps.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
@@ -64,8 +65,8 @@ export async function showLife(what: readonly string[], options: HistoryCommandO
     const whole = type.kind === 'Cluster' ? readersOf(readers, options.cluster).filter((r) => r.cluster === name) : []
     if (own.length + whole.length === 0) throw notRecorded(readers, type.kind, what.join('/'), name)
     const lives = [
-      ...own.map((reader) => lifeOf(reader, type.kind, name, range)),
-      ...whole.map((reader) => clusterLifeOf(reader, range)),
+      ...own.map((reader) => atOnce(lifeOf(reader, type.kind, name, range))),
+      ...whole.map((reader) => atOnce(clusterLifeOf(reader, range))),
     ]
     warnOfSilence([...own, ...whole], range, io)
     if (options.output !== undefined) {

@@ -3,7 +3,7 @@ import { gapText } from '#explain/attention/cluster-findings.ts'
 import type { ObservedCluster, ObservedKinds } from '#explain/attention/observed.ts'
 import type { Program } from '#explain/programs.ts'
 import type { TopicFamily } from '../../protocol.ts'
-import type { ClusterState } from '../cluster-cache.ts'
+import type { ClusterState, ReadState } from '../cluster-cache.ts'
 import type { ProgramState } from '../program-state.ts'
 import { noAnswer } from '../rights.ts'
 import { WATCHED, WATCHED_KINDS, type WatchedKind } from '../watched-kinds.ts'
@@ -62,8 +62,11 @@ function gapOf({ state, topics, kinds, isUnknown }: ReadableCluster): string | u
   const hidden = PARTS.flatMap(([name, topic, ...needs]) =>
     (topic === undefined || topics.has(topic)) && needs.every((kind) => kinds.has(kind)) ? [] : [name],
   )
-  const failing = shownAtHome(kinds).filter((kind) => state.readState(kind) === 'Failed')
-  return gapText(state.name, { hidden, failing: failing.map(kindNameOf) })
+  const inState = (wanted: ReadState): readonly string[] =>
+    shownAtHome(kinds)
+      .filter((kind) => state.readState(kind) === wanted)
+      .map(kindNameOf)
+  return gapText(state.name, { hidden, failing: inState('Failed'), unrecorded: inState('NotRecorded') })
 }
 
 const kindNameOf = (kind: WatchedKind): string =>
