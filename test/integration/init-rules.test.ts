@@ -71,18 +71,22 @@ test('no repair that a new fleet enforces takes a node or a healthy component aw
   expect(enforced.map((r) => r.metadata.name ?? '').toSorted()).toEqual([
     'certificate-expiry',
     'clock-skewed',
+    'disk-filling-up',
     'disk-pressure',
     'disk-space-low',
+    'hardware-alarm',
     'inodes-low',
     'kubelet-unhealthy',
+    'memory-degraded',
     'runtime-unhealthy',
+    'storage-degraded',
     'unwell-hello',
   ])
   const used = enforced.flatMap(({ metadata, spec }) =>
     spec.ladder.flatMap((rung) => rung.operations.flatMap(Object.keys)).map((o) => `${metadata.name}: ${o}`),
   )
   // What `unwell-hello` installs again is a component that does not serve: its rule reads that component's own condition.
-  expect(used.filter((u) => !/: (collectEvidence|cleanDisk|restartComponent)$/.test(u))).toEqual([
+  expect(used.filter((u) => !/: (collectEvidence|reportFault|cleanDisk|restartComponent)$/.test(u))).toEqual([
     'unwell-hello: reinstallComponent',
   ])
 })
