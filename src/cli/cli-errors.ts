@@ -30,6 +30,10 @@ export const cliErrors = errorTable({
     text: 'cannot create {text} nodes per cluster',
     next: 'give a number from 1 to {maxLocalNodes}',
   },
+  KN1002_fault: {
+    text: 'unknown fault {text}',
+    next: 'use one of {faults}',
+  },
   KN1002_oneCluster: {
     text: 'cannot give {contexts} contexts the one name {cluster}',
     next: 'leave --cluster out, or name one context',

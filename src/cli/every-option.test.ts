@@ -326,6 +326,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   'local up': [],
   'local status': [],
   'local prometheus': [],
+  'local break': ['hung', 'n-1'],
   logs: ['machine/a', 'beacon'],
   import: ['a', 'b'],
   adopt: ['a'],

@@ -72,6 +72,11 @@ export const localFleet = {
     check: 'prometheus --version; logs/prometheus.log in the data folder of the fleet',
     do: 'install it (apt install prometheus), free its port or name another one, start the fleet',
   },
+  KN1234: {
+    cause: 'The fault needs a machine of its own, or the fleet, the node or the process that should have it is not there.',
+    check: 'kubenode local status; kubenode get nodes',
+    do: 'start the fleet, and choose hung, network or kernel-log on one of its nodes',
+  },
   KN1232: {
     cause: 'The commit lacks the file with the keys that nodes trust.',
     check: 'git show --stat of the commit',

@@ -106,6 +106,30 @@ export const localErrors = errorTable({
     text: 'cannot scrape the agents of {cluster}: the API server answered the request for a token with {status}',
     next: 'read the log of the API servers; it is tried again in ten seconds',
   },
+  KN1234: {
+    text: 'cannot provoke the fault {fault} here: {why}',
+    next: 'choose hung, network or kernel-log on a fleet whose nodes are processes; on a systemd machine, break it from inside: machinectl shell NODE',
+  },
+  KN1234_stopped: {
+    text: 'cannot provoke a fault: the fleet in {folder} does not run',
+    next: 'start it with kubenode local up in another terminal',
+  },
+  KN1234_node: {
+    text: 'no node {node} in this fleet{known}',
+    next: 'take a name of kubenode get nodes',
+  },
+  KN1234_component: {
+    text: 'no such component runs on the node; running: {names}',
+    next: 'name one of them with --component, or wait until one runs',
+  },
+  KN1234_ended: {
+    text: 'cannot signal {what}: its process has ended',
+    next: 'it is started again by itself; repeat this in some seconds',
+  },
+  KN1234_noLine: {
+    text: 'no log rule in {file} has a pattern that is a plain line',
+    next: 'write a line that one of your patterns matches into the log file below the root folder of the node',
+  },
   KN1202_followed: {
     text: 'cannot start the fleet in {root}: it follows {known}, not {asked}',
     next: 'use another folder with --data, or start over with --reset',

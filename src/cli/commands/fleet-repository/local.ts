@@ -1,6 +1,8 @@
 // `kubenode local up`, also run by `npm start`: a whole fleet on this machine.
 import { Option, type Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
+import type { BreakAsked } from '#programs/local/break/break-node.ts'
+import { type Fault, FAULTS } from '#programs/local/break/faults.ts'
 import { DRIVERS } from '#programs/local/driver.ts'
 import type { PrometheusAsked } from '#programs/local/prometheus/run.ts'
 import type { StatusAsked } from '#programs/local/show-status.ts'
@@ -24,6 +26,12 @@ function nodesOf(text: string | undefined): { nodes: number } | Record<string, n
     throw new KubeNodeError(cliErrors.KN1002_nodes({ text, maxLocalNodes: MAX_LOCAL_NODES }))
   }
   return { nodes }
+}
+
+function faultOf(text: string): Fault {
+  const fault = FAULTS.find((f) => f === text)
+  if (fault === undefined) throw new KubeNodeError(cliErrors.KN1002_fault({ text, faults: FAULTS.join(', ') }))
+  return fault
 }
 
 const withData = (command: Command): Command =>
@@ -70,6 +78,17 @@ export function register(program: Command, io: Io): void {
     .action(async ({ port, ...options }: Omit<PrometheusAsked, 'port'> & { readonly port: string }) => {
       const { runPrometheus } = await import('#programs/local/prometheus/run.ts')
       await runPrometheus({ ...options, port: Number(port) }, io)
+    })
+
+  withData(local.command('break'))
+    .argument('<fault>', `the fault: ${FAULTS.join(', ')}`)
+    .argument('<node>', 'node of the local fleet')
+    .description('provoke a fault of a real machine on a node of the local fleet, and print what to watch')
+    .option('--component <name>', 'for hung: the component that hangs; the last one of the node when left out')
+    .option('--undo', 'end the fault')
+    .action(async (fault: string, node: string, options: BreakAsked) => {
+      const { breakNode } = await import('#programs/local/break/break-node.ts')
+      breakNode(faultOf(fault), node, options, io)
     })
 
   withData(local.command('status'))

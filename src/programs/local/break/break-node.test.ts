@@ -1,0 +1,70 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readStat } from '#agent/supervise/proc.ts'
+import { nodeLayout, type NodeLayout } from '#providers/process/layout.ts'
+import { provoke, undo } from './break-node.ts'
+import { FAULTS, POSSIBLE, whyImpossible } from './faults.ts'
+
+let folder = ''
+let node: NodeLayout
+let child: ChildProcess
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kubenode-break-'))
+  node = nodeLayout(folder, 'n-1')
+  child = spawn('sleep', ['600'], { stdio: 'ignore' })
+  mkdirSync(join(node.state, 'components/scribe'), { recursive: true })
+})
+afterEach(() => {
+  child.kill('SIGKILL')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const pid = () => child.pid ?? 0
+const startTime = () => readStat(pid())?.startTime ?? ''
+const state = () => readStat(pid())?.state
+const record = (started: string) =>
+  writeFileSync(
+    join(node.state, 'components/scribe/process.json'),
+    JSON.stringify({ id: { pid: pid(), startTime: started }, bootId: 'b', slot: 's' }),
+  )
+
+test('a component hangs until it is undone', async () => {
+  record(startTime())
+  expect(provoke('hung', node, {})).toBe(
+    `component scribe (pid ${pid()}) is stopped: it runs no more until it is continued`,
+  )
+  await expect.poll(state).toBe('T')
+  undo('hung', node, {})
+  await expect.poll(state).toBe('S')
+})
+
+test('an agent is cut off by the pid in its file', async () => {
+  writeFileSync(node.pid, `${pid()} d8db9019-114f-433c-8fc9-d91d087b7994/${startTime()}\n`)
+  provoke('network', node, {})
+  await expect.poll(state).toBe('T')
+})
+
+test('a pid that belongs to another process by now is left alone', () => {
+  record('1')
+  expect(() => provoke('hung', node, {})).toThrow('its process has ended')
+  expect(() => provoke('network', node, {})).toThrow('its process has ended')
+  expect(() => provoke('hung', node, { component: 'beacon' })).toThrow('running: scribe')
+  expect(state()).not.toBe('T')
+})
+
+test('a line is written that a rule of the node reads, or nothing', () => {
+  expect(() => provoke('kernel-log', node, {})).toThrow('no log rule')
+  const rule = (pattern: string) => ({ condition: 'LampDark', reason: 'NoLight', pattern })
+  const config = { logs: [{ path: '/var/log/messages', rules: [rule('lamp .*'), rule('lamp: dark')] }] }
+  writeFileSync(node.agentConfig, JSON.stringify(config))
+  provoke('kernel-log', node, {})
+  const written = readFileSync(join(node.root, 'var/log/messages'), 'utf8')
+  expect(written).toBe('lamp: dark (provoked by kubenode local break)\n')
+})
+
+test('each fault is possible on a process node, or there is a reason', () => {
+  for (const fault of FAULTS) expect(POSSIBLE[fault] === undefined).toBe(whyImpossible(fault, 'process') !== undefined)
+})

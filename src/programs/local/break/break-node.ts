@@ -1,0 +1,121 @@
+// Provokes a fault on one node of the local fleet, or undoes it. Signals only processes that the node's own files name with their start time.
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parseConfig } from '#api/agent-config/agent-config.ts'
+import { livingStat, type ProcessId } from '#agent/supervise/proc.ts'
+import { parseProcess } from '#agent/supervise/process-file.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { releaseRoot } from '#lib/release-root.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { type NodeLayout, nodeLayout } from '#providers/process/layout.ts'
+import type { Driver } from '../driver.ts'
+import { dataFolder } from '../data-folder.ts'
+import { businessFolders, layoutOf, readState } from '../layout.ts'
+import { localErrors } from '../local-errors.ts'
+import { isLocked } from '../lock.ts'
+import { ownFleetFolder } from '../own-fleet.ts'
+import { type Fault, POSSIBLE, whyImpossible } from './faults.ts'
+
+export interface BreakAsked {
+  readonly data?: string
+  readonly undo?: boolean
+  /** The component that hangs; the first one of the node when left out. */
+  readonly component?: string
+}
+
+export function breakNode(fault: Fault, node: string, asked: BreakAsked, io: Io): void {
+  const data = dataFolder(asked.data, ownFleetFolder(io.cwd, releaseRoot()), io.cwd)
+  const layout = layoutOf(data)
+  if (!existsSync(layout.state)) throw new KubeNodeError(localErrors.KN1215({ data }))
+  if (!isLocked(layout)) throw new KubeNodeError(localErrors.KN1234_stopped({ folder: data }))
+  const driver: Driver = readState(layout)?.driver ?? 'process'
+  const why = whyImpossible(fault, driver)
+  const facts = POSSIBLE[fault]
+  if (why !== undefined || facts === undefined)
+    throw new KubeNodeError(localErrors.KN1234({ fault, why: why ?? 'it is unknown' }))
+  const found = nodeNamed(
+    node,
+    businessFolders(layout).map((cluster) => layout.cluster(cluster).nodes),
+  )
+  const done = (asked.undo ?? false) ? undo(fault, found, asked) : provoke(fault, found, asked)
+  io.out(`${done}\n`)
+  if (asked.undo === true) return
+  io.out(`then:  ${facts.effect}\n`)
+  io.out(`watch: ${facts.watch(node)}\n`)
+  io.out(`end:   ${facts.ends}\n`)
+}
+
+function nodeNamed(name: string, folders: readonly string[]): NodeLayout {
+  const known = folders.flatMap((folder) =>
+    existsSync(folder) ? readdirSync(folder).map((n) => nodeLayout(folder, n)) : [],
+  )
+  const names = known.map((n) => n.dir.slice(n.dir.lastIndexOf('/') + 1))
+  const found = known[names.indexOf(name)]
+  if (found !== undefined) return found
+  const meant = didYouMean(name, names)
+  throw new KubeNodeError(
+    localErrors.KN1234_node({
+      node: name,
+      known: meant === undefined ? `; known: ${names.join(', ') || 'none'}` : ` (did you mean ${meant}?)`,
+    }),
+  )
+}
+
+export function provoke(fault: Fault, node: NodeLayout, asked: BreakAsked): string {
+  if (fault === 'kernel-log') return writeLine(node)
+  const { what, id } = targetOf(fault, node, asked)
+  process.kill(id.pid, 'SIGSTOP')
+  return `${what} (pid ${id.pid}) is stopped: it runs no more until it is continued`
+}
+
+export function undo(fault: Fault, node: NodeLayout, asked: BreakAsked): string {
+  if (fault === 'kernel-log') return 'nothing to undo: the line stays in the log, and its condition ends by itself'
+  const { what, id } = targetOf(fault, node, asked)
+  process.kill(id.pid, 'SIGCONT')
+  return `${what} (pid ${id.pid}) is continued`
+}
+
+function targetOf(fault: Fault, node: NodeLayout, { component }: BreakAsked) {
+  if (fault === 'network') return { what: 'the agent', id: living('the agent', agentOf(node)) }
+  const folder = join(node.state, 'components')
+  const running = (existsSync(folder) ? readdirSync(folder) : []).flatMap((name) => {
+    const file = join(folder, name, 'process.json')
+    const known = existsSync(file) ? parseProcess(readFileSync(file)) : undefined
+    return known === undefined ? [] : [{ name, id: known.id }]
+  })
+  const chosen = component === undefined ? running.at(-1) : running.find(({ name }) => name === component)
+  if (chosen === undefined)
+    throw new KubeNodeError(
+      localErrors.KN1234_component({ names: running.map(({ name }) => name).join(', ') || 'none' }),
+    )
+  return { what: `component ${chosen.name}`, id: living(`component ${chosen.name}`, chosen.id) }
+}
+
+/** "4711 d8db9019-114f-433c-8fc9-d91d087b7994/1314229": pid, boot and start time. */
+function agentOf(node: NodeLayout): ProcessId | undefined {
+  const text = existsSync(node.pid) ? readFileSync(node.pid, 'utf8') : ''
+  const [, pid, startTime] = /^(\d+) [^/]*\/(\d+)\s*$/.exec(text) ?? []
+  return pid === undefined || startTime === undefined ? undefined : { pid: Number(pid), startTime }
+}
+
+function living(what: string, id: ProcessId | undefined): ProcessId {
+  if (id === undefined || livingStat(id) === undefined) throw new KubeNodeError(localErrors.KN1234_ended({ what }))
+  return id
+}
+
+/** Only a pattern without special characters is a line that it matches. */
+const PLAIN = /^[\w :,'/-]+$/
+
+function writeLine(node: NodeLayout): string {
+  const text = existsSync(node.agentConfig) ? readFileSync(node.agentConfig, 'utf8') : '{}'
+  const rules = parseConfig(text).config.logs.flatMap(({ path, rules: all }) =>
+    all.map(({ condition, pattern }) => ({ path, condition, line: pattern.pattern })),
+  )
+  const rule = rules.find(({ line }) => PLAIN.test(line))
+  if (rule === undefined) throw new KubeNodeError(localErrors.KN1234_noLine({ file: node.agentConfig }))
+  const file = join(node.root, rule.path)
+  mkdirSync(dirname(file), { recursive: true })
+  appendFileSync(file, `${rule.line} (provoked by kubenode local break)\n`)
+  return `a line for condition ${rule.condition} is in ${file}`
+}
