@@ -6,7 +6,7 @@ import { isOwnLabel } from '#delivery/owned-fields.ts'
 import { matchesLabels } from '#kube/selector.ts'
 
 /** The spec has the stage as a field; selectors of stages use labels. */
-export const labelsOfCluster = ({
+const labelsOfCluster = ({
   metadata,
   spec,
 }: Pick<Cluster, 'metadata' | 'spec'>): Readonly<Record<string, string>> => ({
