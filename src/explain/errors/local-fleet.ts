@@ -73,7 +73,8 @@ export const localFleet = {
     do: 'install it (apt install prometheus), free its port or name another one, start the fleet',
   },
   KN1234: {
-    cause: 'The fault needs a machine of its own, or the fleet, the node or the process that should have it is not there.',
+    cause:
+      'The fault needs a machine of its own, or the fleet, the node or the process that should have it is not there.',
     check: 'kubenode local status; kubenode get nodes',
     do: 'start the fleet, and choose hung, network or kernel-log on one of its nodes',
   },

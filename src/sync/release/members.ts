@@ -6,10 +6,7 @@ import { isOwnLabel } from '#delivery/owned-fields.ts'
 import { matchesLabels } from '#kube/selector.ts'
 
 /** The spec has the stage as a field; selectors of stages use labels. */
-const labelsOfCluster = ({
-  metadata,
-  spec,
-}: Pick<Cluster, 'metadata' | 'spec'>): Readonly<Record<string, string>> => ({
+const labelsOfCluster = ({ metadata, spec }: Pick<Cluster, 'metadata' | 'spec'>): Readonly<Record<string, string>> => ({
   ...(spec.stage !== undefined && { [LABELS.stage]: spec.stage }),
   ...metadata.labels,
 })
