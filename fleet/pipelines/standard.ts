@@ -7,7 +7,7 @@ const PRE_SOAK = '0s'
 /** Nothing waits for the last stage. */
 const PROD_SOAK = '0s'
 
-const RISKY = ['Versions', 'Rotations'] as const
+const RISKY = ['Versions', 'Rotations', 'Moves', 'Deletions'] as const
 
 const stage = (name: string, minSuccessTime: string) => ({
   name,
@@ -20,7 +20,7 @@ const stage = (name: string, minSuccessTime: string) => ({
 })
 
 export function declarePipeline(hub: HubChart): void {
-  // What upgrades control planes or replaces their keys is tried here first. A person approves it for the later stages.
+  // Versions of control planes, new keys, moves and deletions of clusters need no approval here. A person approves them for the later stages.
   const test = { ...stage('test', TEST_SOAK), withoutApproval: RISKY }
   const stages = [test, stage('pre', PRE_SOAK), stage('prod', PROD_SOAK)]
   new ReleasePipeline(hub, 'standard', { spec: { stages } })

@@ -148,11 +148,11 @@ describe('approvals of a release', () => {
     expect(needed(fleet('2', '1'), [inventory([])])).toEqual([])
   })
 
-  test('are none of a stage whose cluster leaves the fleet', () => {
+  test('are those of the stage whose cluster leaves the fleet, where it is deleted', () => {
     const without = fleet('1', '1')
     without.set('hub', target(pipeline([BOARD]), ...clusters.slice(0, 1)))
     without.delete('prod-1')
-    expect(needed(without, [inventory([])])).toEqual([])
+    expect(needed(without, [inventory([])])).toEqual([WANTED])
   })
 
   test('are known without the inventory of the hub', () => {

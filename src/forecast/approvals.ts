@@ -11,12 +11,13 @@ import { stagePart } from '#api/protocol/part.ts'
 import { createdMs, namespacedName } from '#api/schema/object-meta.ts'
 import { declaredOnHub } from '#delivery/declared-on-hub.ts'
 import type { Targets } from '#delivery/desired.ts'
+import { takesMachines } from '#delivery/machine-loss.ts'
 import { approvalNeed } from '#defender/approvals.ts'
 import { compilePolicy } from '#defender/compile-policy.ts'
 import type { Unit } from '#defender/unit.ts'
 import { type Approver, type Gate, type Stage, approversOf } from '#sync/release/gates.ts'
-import { moveRisk, type Risk, riskGate, risksOf } from '#sync/release/risk.ts'
-import { splitByTrack, targetDigest, targetsDigest } from '#sync/release/tracks.ts'
+import { deletionRisk, moveRisk, type Risk, riskGate, risksOf } from '#sync/release/risk.ts'
+import { LEAVING, splitByTrack, targetDigest, targetsDigest } from '#sync/release/tracks.ts'
 import { memberOf } from '#sync/release/members.ts'
 import { withTurns } from '#sync/release/turns.ts'
 import type { Inventory, NewestContent, SourceRules } from './inventory.ts'
@@ -81,10 +82,7 @@ export function releaseApprovals(request: ReleaseChange): readonly NeededApprova
   return releasesOf(request, pipelines).flatMap(({ pipelines: mine, changed, digest, since }) => {
     const given = valid.filter((a) => a.spec.digest === digest && !(createdMs(a) < since))
     const people = given.map(({ spec: { by, groups = [] } }) => ({ by, groups }))
-    // A cluster that leaves the fleet is no longer in a stage.
-    const reached = clusters.filter(
-      ({ metadata: { name = '' } }) => changed.has(name) && (after.has(name) || isMember(name, after)),
-    )
+    const reached = clusters.filter(({ metadata: { name = '' } }) => changed.has(name))
     const isReached = (stage: Stage) =>
       stage.clusters.hub === true ? changed.has(HUB_TARGET) : reached.some((c) => isInStage(stage, c))
     const stages = mine.flatMap(({ spec }) => spec.stages)
@@ -109,10 +107,11 @@ function risksIn(
   stages: readonly Stage[],
   inventories: readonly Inventory[],
 ): readonly Risk[] {
-  if (wanted === undefined) return []
   const { namespace = '', name = '' } = old.metadata
   const live = inventories.flatMap((i) => i.planes ?? []).find((p) => p.name === name && p.namespace === namespace)
   const machines = live?.machines
+  if (wanted === undefined)
+    return [deletionRisk(name, takesMachines(old.spec) ? (machines ?? 'Unknown') : 0)].flatMap((risk) => risk ?? [])
   const move = moveRisk(name, { stages, from: memberOf(old), to: memberOf(wanted), machines })
   return [...risksOf(name, wanted.spec, { spec: old.spec, machines }), ...(move === undefined ? [] : [move])]
 }
@@ -148,7 +147,7 @@ function releasesOf(
     return [
       {
         pipelines,
-        changed: changedIn(...inTurns(before, after), isHubStaged(pipelines)),
+        changed: changedIn(...inTurns(before, after, after), isHubStaged(pipelines)),
         digest: undefined,
         since: ALWAYS,
       },
@@ -157,7 +156,7 @@ function releasesOf(
     const [old, now] = [splitByTrack(before, tracks).tracks, splitByTrack(after, tracks).tracks]
     return tracks.flatMap(({ name, pipelineRef }) => {
       const [namespace] = source.split('/')
-      const [earlier, mine] = inTurns(old.get(name) ?? NO_TARGETS, now.get(name) ?? NO_TARGETS, namespace)
+      const [earlier, mine] = inTurns(old.get(name) ?? NO_TARGETS, now.get(name) ?? NO_TARGETS, after, namespace)
       const ofTrack = pipelines.filter((p) => p.metadata.name === pipelineRef.name)
       const isStaged = isHubStaged(ofTrack)
       const changed = changedIn(earlier, mine, isStaged)
@@ -185,10 +184,19 @@ function sinceWhen(digest: string, newest: NewestContent | undefined): number {
 
 const NO_TARGETS: Targets = new Map()
 
-/** The targets before and after the commit, with each Cluster added to its own cluster's content. */
-function inTurns(before: Targets, after: Targets, namespace?: string): readonly [before: Targets, after: Targets] {
+/** The targets of a track before and after the commit, with each Cluster added to its own cluster's content. `all`: what the commit declares in all tracks. */
+function inTurns(
+  before: Targets,
+  after: Targets,
+  all: Targets,
+  namespace?: string,
+): readonly [before: Targets, after: Targets] {
   const old = withTurns(before, { namespace, had: () => false })
-  return [old, withTurns(after, { namespace, had: (cluster) => old.has(cluster) })]
+  const own = declaredOnHub(clusterKind, before).flatMap(({ metadata: { name = '' } }) => name)
+  const leaving = own.filter((name) => old.has(name) && !isMember(name, all))
+  const mine = new Map(withTurns(after, { namespace, had: (cluster) => old.has(cluster) }))
+  for (const name of leaving) mine.set(name, LEAVING)
+  return [old, mine]
 }
 
 const digestsOf = (targets: Targets, isStaged: boolean): Release['spec']['digests'] =>

@@ -37,17 +37,7 @@ const beacon = (version: string, hooks?: object) =>
 const machines = (replicas: number) =>
   made(API_GROUP_VERSION, 'MachineSet', 'workers', { replicas, selector: { matchLabels: { a: 'b' } } })
 
-const plane = (deletionPolicy: string) =>
-  made(API_GROUP_VERSION, 'Cluster', 'pre', { version: '1.36.0', controlPlane: { flavor: 'embedded' }, deletionPolicy })
-
 test.each<[string, readonly KubeObject[], readonly KubeObject[], readonly string[]]>([
-  [
-    'a cluster whose control plane is deleted with it',
-    [plane('Delete')],
-    [],
-    ['prod: deletes the control plane of cluster/pre with everything in it; a revert makes an empty one'],
-  ],
-  ['a cluster whose control plane is kept', [plane('Orphan')], [], []],
   ['another version', [set({ beacon: '1.0.0' }), beacon('1.0.0')], [set({ beacon: '1.1.0' }), beacon('1.1.0')], []],
   [
     'a version with hooks',
@@ -94,16 +84,4 @@ test('what is lost in the last cluster comes before the hooks of the first', () 
     ['z', target([])],
   ])
   expect(oneWaySteps(differenceOf(old, now), old, now).map((o) => o.cluster)).toEqual(['z', 'a'])
-})
-
-test.each<[string, readonly object[], string]>([
-  ['before all stages', [{ name: 'test', clusters: { names: ['pre'] } }], ' before all stages'],
-  ['in that of the hub', [{ name: 'base', clusters: { hub: true } }], ' in stage base'],
-])('a Cluster leaves with the objects of the hub: %s', (_, stages, when) => {
-  const pipeline = made(API_GROUP_VERSION, 'ReleasePipeline', 'standard', { stages })
-  const [old, now] = [[pipeline, plane('Delete')], [pipeline]].map((objects) => new Map([['hub', target(objects)]]))
-  if (old === undefined || now === undefined) throw new Error('two commits')
-  expect(oneWaySteps(differenceOf(old, now), old, now).map((step) => step.what)).toEqual([
-    `deletes the control plane of cluster/pre with everything in it${when}; a revert makes an empty one`,
-  ])
 })

@@ -1,16 +1,14 @@
 // Effects of a commit that `git revert` does not undo: deletions with their content, and the actions of component hooks. Pure.
 import { API_GROUP } from '#api/kind.ts'
-import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { type MachineComponent, machineComponent } from '#api/kinds/machine-component.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { counted } from '#lib/counted.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
-import { type ObjectRef, refText } from '#delivery/object-ref.ts'
+import type { ObjectRef } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { PlaneChange } from './plane-changes.ts'
-import { bindingHub } from './stage-members.ts'
 
 export interface OneWay {
   readonly cluster: string
@@ -36,12 +34,7 @@ export function oneWaySteps(
 ): readonly OneWay[] {
   const all = (of: (difference: ClusterDifference) => readonly string[]): readonly OneWay[] =>
     shown.flatMap((difference) => of(difference).map((what) => ({ cluster: difference.cluster, what })))
-  const { pipelines } = bindingHub(before, after)
-  const stages = pipelines.flatMap(({ spec }) => spec.stages)
-  const hub = stages.find((stage) => stage.clusters.hub === true)
-  const when = hub !== undefined ? ` in stage ${hub.name}` : stages.length > 0 ? ' before all stages' : ''
   return [
-    ...all(({ cluster, changes }) => planesLost(changes, before.get(cluster), when)),
     ...planes.filter((p) => p.isOneWay).map(({ cluster, what }) => ({ cluster, what })),
     ...all(machinesLost),
     ...all(contentsLost),
@@ -57,27 +50,6 @@ const contentsLost = ({ changes }: ClusterDifference): readonly string[] =>
     const more = change === 'removed' ? WITH_CONTENTS[ref.kind] : undefined
     return more === undefined ? [] : [`deletes ${object} ${more}`]
   })
-
-/** Of any flavor: everything written to it is deleted with it. A Cluster leaves with the hub's objects, not in the turn of its cluster. */
-function planesLost(
-  changes: ClusterDifference['changes'],
-  before: RenderedTarget | undefined,
-  when: string,
-): readonly string[] {
-  const removed = new Set(changes.filter(({ change }) => change === 'removed').map(({ object }) => object))
-  return (before?.objects ?? []).flatMap(({ ref, object }) => {
-    const { spec } = object as Cluster
-    const isDeleted =
-      ref.group === API_GROUP &&
-      ref.kind === clusterKind.kind &&
-      removed.has(refText(ref)) &&
-      spec.controlPlane !== undefined &&
-      spec.deletionPolicy === 'Delete'
-    return isDeleted
-      ? [`deletes the control plane of cluster/${ref.name} with everything in it${when}; a revert makes an empty one`]
-      : []
-  })
-}
 
 /** Hooks change what no component file contains: databases, firmware, other programs. */
 function hooksRun(before: RenderedTarget | undefined, after: RenderedTarget | undefined): readonly string[] {

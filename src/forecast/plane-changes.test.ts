@@ -185,6 +185,37 @@ describe('in a pipeline', () => {
     ])
   })
 
+  test.each<[string, readonly PlaneNow[] | undefined, object, string]>([
+    ['with machines', known(3), {}, '3 machines in stage prod, 2 of 2, after an approval'],
+    [
+      'with machines that nobody counted',
+      undefined,
+      {},
+      'all of its machines in stage prod, 2 of 2, after an approval',
+    ],
+    ['without machines', known(0), {}, '0 machines in stage prod, 2 of 2'],
+    ['that needs none', known(3), { withoutApproval: ['Deletions'] }, '3 machines in stage prod, 2 of 2'],
+  ])(
+    'a deletion of a Cluster says what is lost, when, and until when a revert keeps it: one %s',
+    (_, now, more, what) => {
+      const gone = (plane: Cluster) => ({ ...plane, spec: { ...plane.spec, deletionPolicy: 'Delete' } }) as Cluster
+      const steps = planeChanges(
+        both(gone(small), pipelineOf(more)),
+        target(pipelineOf(more) as unknown as Cluster),
+        now,
+      )
+      expect(steps).toEqual([
+        {
+          cluster: 'hub',
+          what: `deletes cluster/one with everything in its control plane and ${what}; until its turn a revert changes nothing, after it a revert makes an empty one`,
+          isOneWay: true,
+        },
+      ])
+      const kept = planeChanges(both(small, pipelineOf(more)), target(pipelineOf(more) as unknown as Cluster), now)
+      expect(kept).toEqual([])
+    },
+  )
+
   test('addons and replicas have their turn too, and need no approval', () => {
     const changed = {
       ...old,

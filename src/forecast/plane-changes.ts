@@ -7,10 +7,12 @@ import { HUB_TARGET } from '#api/names.ts'
 import { restoreToken } from '#api/restore-token.ts'
 import { ROTATED_KEYS, type RotationField } from '#api/rotated-keys.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import { takesMachines } from '#delivery/machine-loss.ts'
+import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { mayAsk, type Risk, riskGate, risksOf } from '#sync/release/risk.ts'
+import { deletionRisk, mayAsk, type Risk, riskGate, risksOf } from '#sync/release/risk.ts'
 import { type BindingHub, bindingHub, isInStage } from './stage-members.ts'
 
 type ControlPlane = NonNullable<Cluster['spec']['controlPlane']>
@@ -67,11 +69,32 @@ export function planeChanges(
   now: readonly PlaneNow[] | undefined,
 ): readonly PlaneChange[] {
   return [
+    ...deletions(before, after, now),
     ...versionChanges(before, after, now),
     ...otherChanges(before, after),
     ...restores(before, after, now),
     ...keyChanges(before, after),
   ]
+}
+
+/** Everything written to it is deleted with it, and so are its machines. */
+function deletions(before: Targets, after: Targets, now: readonly PlaneNow[] | undefined): readonly PlaneChange[] {
+  const stays = planesIn(after.get(HUB_TARGET))
+  const { pipelines } = bindingHub(before, after)
+  return [...planesIn(before.get(HUB_TARGET))].flatMap(([key, old]) => {
+    if (stays.has(key) || !takesMachines(old.spec)) return []
+    const { name = '', namespace = '' } = old.metadata
+    const machines = now?.find((p) => p.name === name && p.namespace === namespace)?.machines ?? 'Unknown'
+    const risk = deletionRisk(name, machines)
+    const turn = turnOf(pipelines, old, risk === undefined ? [] : [risk])
+    const lost = machines === 'Unknown' ? 'all of its machines' : counted(machines, 'machine')
+    const what = `deletes cluster/${name} with everything in its control plane and ${lost}`
+    const when =
+      turn !== undefined
+        ? ` ${turn}; until its turn a revert changes nothing, after it a revert makes an empty one`
+        : `${pipelines.length === 0 ? '' : '; it is in no stage and stays until it is in one'}; a revert makes an empty one`
+    return [{ cluster: HUB_TARGET, what: `${what}${when}`, isOneWay: true }]
+  })
 }
 
 function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[] | undefined): readonly PlaneChange[] {

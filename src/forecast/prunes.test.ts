@@ -142,17 +142,23 @@ describe('deletions that the prune guard stops', () => {
     const machines = (count: number) =>
       Array.from({ length: count }, (_, i) => ours('Machine', `m-${i}`)) as unknown as Inventory['machines']
     /** One hub object is no longer declared: this few are never held because of their number. */
-    const promisedFor = (spec: object, inventories: readonly Inventory[]) => {
-      const had = [withSpec(spec), ...ABC]
+    const promisedFor = (spec: object, inventories: readonly Inventory[], ...more: readonly KubeObject[]) => {
+      const had = [withSpec(spec), ...ABC, ...more]
       const onHub = inventory({
         cluster: 'hub',
         applied: [applied(had, { target: 'Hub' })],
         ...(rules({ enabled: true, guard: '10%' }) as object),
       })
       const before = new Map([['hub', target(had)]])
-      const after = new Map([['hub', target(ABC)]])
+      const after = new Map([['hub', target([...ABC, ...more])]])
       return prunesOf(request({ inventories: [onHub, ...inventories], before, after, clusters: ['hub'] })).promised
     }
+
+    test('are none of the hub where the cluster has a stage, which deletes it', () => {
+      const stages = [{ name: 'prod', clusters: { names: ['prod'] } }]
+      const pipeline = { ...ours('ReleasePipeline', 'standard'), spec: { stages } }
+      expect(promisedFor(hosted, [inventory({ machines: machines(6) })], pipeline)).toEqual([])
+    })
 
     test('count the machines of the cluster as sync does, by its inventory', () =>
       expect(promisedFor(hosted, [inventory({ machines: machines(6) })])).toMatchObject([

@@ -1,6 +1,6 @@
 // Which of a commit's deletions the prune guard stops, and the digest that an Approval must name, computed by sync's own planner. Pure.
 import { API_GROUP } from '#api/kind.ts'
-import type { Cluster } from '#api/kinds/cluster.ts'
+import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -17,7 +17,8 @@ import { componentsInUse } from '#delivery/observe.ts'
 import { type HeldPrune, planCluster } from '#delivery/plan.ts'
 import { otherTarget } from '#delivery/targets.ts'
 import { declaredRefs, splitByTrack } from '#sync/release/tracks.ts'
-import { isMember } from './stage-members.ts'
+import { withTurns } from '#sync/release/turns.ts'
+import { bindingHub, isMember } from './stage-members.ts'
 import { type AppliedObjects, type Inventory, type SourceRules, rulesOf } from './inventory.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -111,6 +112,7 @@ function promisedOf(
   const elsewhere =
     tracks === undefined ? new Set<string>() : declaredRefs(new Map([...tracks].filter(([t]) => t !== track)), cluster)
   const isHub = cluster === HUB_TARGET
+  const inTurn = isHub ? leavingInTurn(before, after) : new Set<string>()
   const config: ClusterConfig = {
     commit,
     source,
@@ -125,6 +127,7 @@ function promisedOf(
       desired: target.objects,
       rejected: target.rejected,
       inventory: refs,
+      skips: (ref) => isCluster(ref) && inTurn.has(ref.name),
       live: liveIn(inventory, applied, target, (ref) => machinesIn(ref, old, inventories)),
       elsewhere,
       other: otherTarget(shards, owner, (name) => refsIn(after.get(name ?? HUB_TARGET))),
@@ -160,6 +163,14 @@ function promisedOf(
     takenAt: inventory.takenAt,
     ...defined({ mayDiffer }),
   }
+}
+
+/** Clusters that the hub's prune guard does not count: each is deleted in its stage. */
+function leavingInTurn(before: Targets, after: Targets): ReadonlySet<string> {
+  if (bindingHub(before, after).pipelines.length === 0) return new Set()
+  const turns = withTurns(before, { had: () => false })
+  const names = declaredOnHub(clusterKind, before).map(({ metadata: { name = '' } }) => name)
+  return new Set(names.filter((name) => turns.has(name) && !isMember(name, after)))
 }
 
 const NOTHING: RenderedTarget = { objects: [], rejected: [] }

@@ -13,8 +13,8 @@ const stage = (name: Stage) => ({
     { name: 'consistent', componentsConsistent: {} },
   ],
   minSuccessTime: SUCCESS[name],
-  // Another version of a control plane, or new keys, are tried in test. A person approves them for the other stages.
-  ...(name === 'test' && { withoutApproval: ['Versions', 'Rotations'] as const }),
+  // Versions of control planes, new keys, moves and deletions of clusters need no approval in test. A person approves them for the other stages.
+  ...(name === 'test' && { withoutApproval: ['Versions', 'Rotations', 'Moves', 'Deletions'] as const }),
 })
 
 export function declarePipeline(hub: HubChart): void {

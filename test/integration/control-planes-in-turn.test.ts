@@ -7,6 +7,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/commands/rollout/approval.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
+import { isNotFound } from '#kube/errors.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
 const stops: (() => Promise<void>)[] = []
@@ -16,7 +17,7 @@ afterEach(async () => {
 
 const SERVED = ['1.35', '1.36']
 const clusterOf = (name: string, version: string) => `
-new Cluster(hub, '${name}', { spec: { stage: '${name}', version: '${version}', controlPlane: { flavor: 'embedded' } } })
+new Cluster(hub, '${name}', { spec: { stage: '${name}', version: '${version}', controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete' } })
 new ApiObject(new ClusterChart(app, '${name}'), 'c', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'default' }, data: { for: '${version}' } })`
 
 const stagesWith = (prod: string) => `[
@@ -25,7 +26,7 @@ const stagesWith = (prod: string) => `[
 ]`
 const STAGES = stagesWith(`before: [{ name: 'board', approval: { from: ['ada'] } }]`)
 
-const fleet = (version: string, stages = STAGES) => ({
+const fleet = (version: string, stages = STAGES, names: readonly string[] = ['test', 'prod']) => ({
   'fleet/main.ts': `
 import { App, ApiObject } from 'cdk8s'
 import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/constructs'
@@ -33,8 +34,7 @@ import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/const
 const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
 new ReleasePipeline(hub, 'standard', { spec: { stages: ${stages} } })
-${clusterOf('test', version)}
-${clusterOf('prod', version)}
+${names.map((name) => clusterOf(name, version)).join('')}
 app.synth()
 `,
 })
@@ -68,11 +68,16 @@ function planesOf({ hub: { client } }: SyncBench, isSlow: () => boolean = () => 
       for (const each of (await client.list(cluster, { namespace: SYSTEM_NAMESPACE })).items) {
         const { name = '' } = each.metadata
         const body = { apiVersion: each.apiVersion, kind: each.kind, metadata: { name, namespace: SYSTEM_NAMESPACE } }
-        await client.apply(
-          cluster,
-          { ...body, status: statusFor(each) },
-          { fieldManager: 'planes', force: true, subresource: 'status' },
-        )
+        // It may be deleted in between.
+        await client
+          .apply(
+            cluster,
+            { ...body, status: statusFor(each) },
+            { fieldManager: 'planes', force: true, subresource: 'status' },
+          )
+          .catch((error: unknown) => {
+            if (!isNotFound(error)) throw error
+          })
       }
       await new Promise((resolve) => setTimeout(resolve, 30))
     }
@@ -272,4 +277,104 @@ test('without a gate of its own, prod waits for an approval of any user before i
     () => releaseOf(back),
     (r) => r?.status?.phase === 'Succeeded',
   )
+})
+
+test('a Cluster that a commit removes is deleted in its stage after an approval, and a revert before that changes nothing', async () => {
+  const w = await world()
+  const { b, settings, phases, waits, approve, releaseOf, planeOf } = w
+  const quiet = `[{ name: 'quiet', noNewRepairs: {} }]`
+  const open = stagesWith(`before: ${quiet}, gates: ${quiet}, after: ${quiet.replace('quiet', 'calm')}`)
+  for (const name of ['test', 'prod'])
+    await b
+      .client(name)
+      .create(machine, { apiVersion: API_GROUP_VERSION, kind: 'Machine', metadata: { name: 'n-1' }, spec: {} } as never)
+  const first = b.repository.commit(fleet('1.35.1', open))
+  await b.start()
+  await eventually(
+    () => phases(first),
+    (p) => p['prod'] === 'Healthy',
+  )
+  await eventually(
+    async () => (await planeOf('prod'))?.status?.machines?.total,
+    (total) => total === 1,
+  )
+  const uid = (await planeOf('prod'))?.metadata.uid
+
+  // The other cluster changes in the same commit, and goes first.
+  const gone = b.repository.commit(fleet('1.36.0', open, ['test']))
+  const asked = 'high-risk: deletion of cluster prod with 1 machine: approved by 0 of 1'
+  await eventually(
+    () => waits(gone),
+    (seen) => seen?.startsWith(asked) === true,
+  )
+  // Also after a restart, and when the hub is compared again.
+  await b.start()
+  b.pass(61_000)
+  await eventually(
+    () => waits(gone),
+    (seen) => seen?.startsWith(asked) === true,
+  )
+  expect([await settings('test'), (await planeOf('prod'))?.metadata.uid]).toEqual(['1.36.0', uid])
+
+  const back = b.repository.commit(fleet('1.36.0', open), `Revert "change"\n\nThis reverts commit ${gone}.`)
+  await eventually(
+    () => waits(back),
+    (seen) => seen?.startsWith('high-risk: cluster prod from 1.35.1 to 1.36.0: approved by 0 of 1') === true,
+  )
+  expect((await planeOf('prod'))?.metadata).toMatchObject({ uid })
+  expect((await planeOf('prod'))?.metadata.deletionTimestamp).toBeUndefined()
+
+  const again = b.repository.commit(fleet('1.36.0', open, ['test']))
+  await eventually(
+    () => waits(again),
+    (seen) => seen?.startsWith(asked) === true,
+  )
+  const replaced = Date.parse((await releaseOf(again))?.metadata.creationTimestamp ?? '')
+  await eventually(
+    () => Promise.resolve(Date.now() - replaced),
+    (ms) => ms > 1_000,
+  )
+  await approve(again)
+  await eventually(
+    () => planeOf('prod'),
+    (plane) => plane === undefined,
+    20_000,
+  )
+  await eventually(
+    () => releaseOf(again),
+    (r) => r?.status?.phase === 'Succeeded',
+    20_000,
+  )
+  expect((await releaseOf(again))?.status?.record).toMatchObject([
+    { cluster: 'test', phase: 'Unchanged' },
+    {
+      cluster: 'prod',
+      stage: 'prod',
+      phase: 'Healthy',
+      approvedBy: ['ada'],
+      gates: [{ name: 'quiet' }, { name: 'high-risk' }, { name: 'calm' }],
+    },
+  ])
+  expect((await releaseOf(again))?.status?.clusters?.find((c) => c.name === 'prod')).toMatchObject({
+    phase: 'Healthy',
+    message: expect.stringContaining('removed this cluster'),
+  })
+  expect((await releaseOf(again))?.status?.record?.[1]?.gates?.[1]?.evidence).toContain('deletion of cluster prod')
+  // What is in the cluster stays with its machines: the Cluster's controller removes them.
+  expect(await settings('prod')).toBe('1.35.1')
+  // No Release for the same commit once the Cluster was deleted, and another Cluster of the name begins without its history.
+  b.pass(61_000)
+  await b.start()
+  const count = (await b.releases()).length
+  const anew = b.repository.commit(fleet('1.36.0', open))
+  await eventually(
+    () => planeOf('prod'),
+    (plane) => plane !== undefined && plane.metadata.uid !== uid,
+  )
+  await eventually(
+    () => phases(anew),
+    (p) => p['prod'] === 'Healthy',
+    20_000,
+  )
+  expect((await b.releases()).length).toBe(count + 1)
 })

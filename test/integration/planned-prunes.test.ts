@@ -37,7 +37,7 @@ import { App, ApiObject } from 'cdk8s'
 import { Cluster, ClusterChart, HubChart, MachineSet, ReleasePipeline } from 'kubenode/constructs'
 const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
-new ReleasePipeline(hub, 'standard', { spec: { stages: [{ name: 'test', clusters: { names: ['test'] }, minSuccessTime: '${soak}', maxNewFailures: 100 }] } })
+new ReleasePipeline(hub, 'standard', { spec: { stages: [{ name: 'test', clusters: { names: ['test'] }, minSuccessTime: '${soak}', maxNewFailures: 100 }, { name: 'prod', clusters: { names: ['prod'] } }] } })
 new Cluster(hub, 'test', { spec: { kubeconfigSecretRef: { name: 'cluster-test', key: 'kubeconfig' }, stage: 'test' } })
 for (const name of ${JSON.stringify(hosted)})
   new Cluster(hub, name, { spec: { version: '1.36.0', controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete', stage: 'prod' } })
@@ -75,7 +75,11 @@ async function started(all: Fleet = ALL): Promise<SyncBench> {
   )
   await eventually(
     () => releaseOf(b, first, 'rest'),
-    (r) => r?.status?.phase === 'Succeeded',
+    // Nothing makes the control plane of a hosted cluster here.
+    (r) =>
+      all.hosted === undefined
+        ? r?.status?.phase === 'Succeeded'
+        : r?.status?.clusters?.some((c) => c.name === 'prod' && c.phase !== 'Waiting') === true,
   )
   return b
 }
@@ -196,7 +200,7 @@ test('the plan names the digest that the guard asks for, on the hub and in a clu
   expect((await onHub(b)).map((p) => p.held.digest)).toEqual([asked['hub rest']])
 }, 300_000)
 
-test('the plan names the digest for a Cluster whose machines go with it, which the guard asks for though it is one object', async () => {
+test('the plan draws a Cluster whose machines go with it in its stage, whose approval the release asks for', async () => {
   const hosted = { ...ALL, hosted: ['prod'] }
   const b = await started(hosted)
   const metadata = { name: 'prod', namespace: SYSTEM_NAMESPACE }
@@ -207,16 +211,20 @@ test('the plan names the digest for a Cluster whose machines go with it, which t
     subresource: 'status',
   })
   const inventories = [await exported(b, 'hub')]
-  b.repository.commit(fleet(ALL))
+  const commit = b.repository.commit(fleet(ALL))
   const plan = await planned(b, inventories)
-  const [promised] = plan.prunes.promised
-  expect(promised).toMatchObject({ cluster: 'hub', count: 1, allowed: 1 })
-  expect(plan.markdown).toContain('deletes 1 object with machines whose number is not known')
-  const [held] = await eventually(
-    () => onHub(b),
-    (all) => all.length > 0,
+  expect(plan.prunes.promised).toEqual([])
+  expect(plan.markdown).toContain(
+    'deletes cluster/prod with everything in its control plane and all of its machines in stage prod, 2 of 2, after an approval; until its turn a revert changes nothing',
   )
-  expect(held?.held).toMatchObject({ digest: promised?.digest, count: 1 })
+  const asked = await eventually(
+    () => releaseOf(b, commit, 'rest'),
+    (r) => r?.status?.waitingFor?.seen?.startsWith('high-risk: ') === true,
+  )
+  expect(asked?.status?.waitingFor?.seen).toMatch(
+    /deletion of cluster prod with machines that are not counted: approved by 0/,
+  )
+  expect(await onHub(b)).toEqual([])
   expect(await b.hub.client.get(clusterKind, metadata)).toBeDefined()
 }, 300_000)
 

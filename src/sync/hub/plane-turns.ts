@@ -8,10 +8,12 @@ import type { Failure } from '#delivery/failures.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { matchesDeclared } from '#delivery/observe.ts'
 import { dropsFields } from '#delivery/owned-fields.ts'
-import { isWrite } from '#delivery/operation.ts'
+import { isDelete, isWrite } from '#delivery/operation.ts'
+import { pruneDigest } from '#delivery/prune-guard.ts'
 import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/apply.ts'
 import { isNewToStage, planeTrouble } from '../release/plane-state.ts'
-import { HUB } from '../release/tracks.ts'
+import { isApprovedTurn } from '../release/risk-gate.ts'
+import { clusterRef, HUB } from '../release/tracks.ts'
 import { actingUser } from './source-writes.ts'
 import { chainNow, newerThan, type Work } from './release-work.ts'
 import type { HubShared } from './shared.ts'
@@ -87,6 +89,39 @@ export class PlaneTurns {
     return trouble === undefined ? 'Current' : answerOf(trouble)
   }
 
+  /** Deletes a Cluster that its commit removes. `Gone`: nothing is left to do. Undefined: a newer Release has replaced this one. */
+  async remove(work: Work, { name, live, order }: LeavingOrder): Promise<ApplyReport | undefined> {
+    const { release, source, signal } = work
+    if (live === undefined) return LEFT
+    const ref = clusterRef(live)
+    const own = refText(ref)
+    if (live.metadata.deletionTimestamp !== undefined) return answerOf(leavingTrouble(live, own))
+    const owner = { source: namespacedName(source), track: release.spec.track, target: 'Hub' as const }
+    const digest = pruneDigest([{ ref, uid: live.metadata.uid ?? '' }])
+    const report = await this.#shared.locks.run(`${HUB}/${owner.source}/${owner.track}`, async () => {
+      if (newerThan(this.#shared, release) !== undefined) return undefined
+      return applyToCluster(this.#shared.hub.as(actingUser(source)), {
+        ...order,
+        approved: isApprovedTurn(release, name) ? new Set([...order.approved, digest]) : order.approved,
+        target: NOTHING,
+        skips: (each) => refText(each) !== own,
+        owner,
+        mark: {
+          commit: release.spec.commit,
+          release: undefined,
+          appliedAt: timestamp(this.#shared.context.clock.now()),
+        },
+        needs: { machines: false, repairs: false },
+        signal,
+      })
+    })
+    const { answer, plan } = report ?? {}
+    if (report === undefined || answer?.kind !== 'Seen' || answer.prune !== undefined || !answer.isApplied)
+      return report
+    const isOpen = plan?.operations.some((o) => isDelete(o) || (o.kind === 'Defer' && OPEN.has(o.reason))) === true
+    return isOpen ? answerOf(leavingTrouble(live, own), report) : LEFT
+  }
+
   /**
    * Decided from the cache: a Release changes few control planes, and a pass over hundreds of clusters cannot read the hub once for each. Asked again in
    * each pass, because the cache may lack the writes of others; this process tracks its own writes.
@@ -101,6 +136,44 @@ export class PlaneTurns {
       matchesDeclared(object, live) &&
       !dropsFields(object, live)
     )
+  }
+}
+
+const NOTHING = { objects: [], rejected: [] }
+
+/** Deferred deletions that the next pass continues. Others leave the Cluster: a setting of the source keeps it. */
+const OPEN: ReadonlySet<string> = new Set(['Unreadable', 'BeingDeleted'])
+
+export interface LeavingOrder {
+  readonly name: string
+  /** Undefined once it was deleted. */
+  readonly live: Cluster | undefined
+  readonly order: PlaneOrder['order']
+}
+
+const LEFT: ApplyReport = {
+  answer: {
+    kind: 'Seen',
+    isOfPlane: true,
+    isApplied: true,
+    failures: [],
+    failing: [],
+    machines: 0,
+    baseline: undefined,
+    readings: {},
+  },
+}
+
+/** Its controller waits for permits, machines and a last snapshot, which bound themselves. */
+function leavingTrouble({ status }: Cluster, object: string): Failure {
+  const { waitingFor: wait } = status ?? {}
+  const why = wait === undefined ? '' : `: ${wait.seen ?? wait.predicate}`
+  return {
+    object,
+    state: 'InProgress',
+    reason: 'Deleting',
+    message: `it is being deleted${why}`,
+    outside: 'ControlPlaneChanging',
   }
 }
 

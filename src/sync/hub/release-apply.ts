@@ -12,10 +12,10 @@ import { countOf, type SeenCluster } from '../release/cluster-phase.ts'
 import { readingNeeds } from '../release/gates.ts'
 import { historyOf, isLeftUnderway } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
-import { labelsIn, risksIn, stageOfTurn } from '../release/membership.ts'
+import { labelsIn, risksIn, stageBegun, stageOfTurn } from '../release/membership.ts'
 import { openClusters, isOver } from '../release/release-seen.ts'
 import { areNodesFirst, takeTurn } from '../release/plane-state.ts'
-import { HUB } from '../release/tracks.ts'
+import { DIGEST_OF_LEAVING, HUB, LEAVING } from '../release/tracks.ts'
 import { hasTurn, ofCluster, ofHub } from '../release/turns.ts'
 import type { RenderedTarget } from '#delivery/desired.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
@@ -110,6 +110,12 @@ export class ClusterPasses {
     if (target === undefined) return undefined
     // The hub has no Cluster of its own: approved changes there need no permit for a target.
     const cluster = name === HUB ? undefined : clusters.get({ namespace, name })
+    const hold = work.isHeld === true ? { hold: isSettled ? ('DriftAndPrune' as const) : ('Drift' as const) } : {}
+    const config = { ...clusterConfig(source, release.spec.commit), ...hold }
+    const approved = new Set(approvedDigests(approvals.list(), context.clock.now()).keys())
+    const { declaredIn } = placeOf(namespacedName(source), release.spec.track, HUB, rendered)
+    const order = { config, approved, ...defined({ declaredIn }), elsewhere: rendered.elsewhere(HUB) }
+    if (target === LEAVING) return isSettled ? undefined : this.#planes.remove(work, { name, live: cluster, order })
     if (name !== HUB && cluster === undefined)
       return {
         answer: { kind: 'Unreachable', because: 'ReferenceMissing', message: `Cluster ${name} not found on the hub` },
@@ -117,20 +123,15 @@ export class ClusterPasses {
     // Anything applied there would be deleted with it, and machines created there would outlive it on their hosts.
     if (cluster?.metadata.deletionTimestamp !== undefined)
       return { answer: { kind: 'Unreachable', because: 'Deleting', message: `Cluster ${name} is being deleted` } }
-    const hold = work.isHeld === true ? { hold: isSettled ? ('DriftAndPrune' as const) : ('Drift' as const) } : {}
-    const config = { ...clusterConfig(source, release.spec.commit), ...hold }
-    const approved = new Set(approvedDigests(approvals.list(), context.clock.now()).keys())
     const applying = { isSettled, atOnce, config, approved }
     if (name === HUB) {
-      const { target: own, skips } = ofHub(rendered.targets, (each) => this.#isDue(work, each))
+      const { target: own, skips } = ofHub(rendered.targets, namespace ?? '', (each) => this.#isDue(work, each))
       return this.#deliverTo(work, HUB, rendered, { ...applying, target: own, skips, cluster })
     }
     const { plane, content } = ofCluster(name, target)
     const deliver = () => this.#deliverTo(work, name, rendered, { ...applying, target: content, cluster })
     // A settled Cluster is protected from drift together with the hub's other objects.
     if (plane === undefined || cluster === undefined || isSettled) return deliver()
-    const { declaredIn } = placeOf(namespacedName(source), release.spec.track, HUB, rendered)
-    const order = { config, approved, ...defined({ declaredIn }), elsewhere: rendered.elsewhere(HUB) }
     return takeTurn({
       areNodesFirst: areNodesFirst((plane.object as Cluster).spec, cluster),
       bring: () => this.#planes.bring(work, { name, plane, live: cluster, order }),
@@ -245,16 +246,19 @@ export function seenCluster(
 ): SeenCluster {
   const { release } = work
   const cluster = clusters.get({ namespace: release.metadata.namespace, name })
+  const isLeaving = digest === DIGEST_OF_LEAVING
   const own = cluster && {
     stages: work.pipeline.spec.stages,
     live: cluster,
     declared: target && (ofCluster(name, target).plane?.object as Cluster | undefined),
+    isLeaving,
   }
   return {
     name,
     labels: own && labelsIn(own),
-    stage: cluster && stageOfTurn(release, cluster),
+    stage: isLeaving ? stageBegun(release, name) : cluster && stageOfTurn(release, cluster),
     content: cluster && contentOf(cluster),
+    isLeaving,
     isDeleting: cluster?.metadata.deletionTimestamp !== undefined,
     digest,
     answer: reports.get(name)?.answer,

@@ -42,6 +42,8 @@ export interface SeenCluster {
   /** Absent for the hub itself. */
   readonly content?: Content | undefined
   readonly digest: string
+  /** The commit removes its Cluster. Nothing in the cluster is read or judged any more. */
+  readonly isLeaving?: boolean
   /** The Cluster is being deleted: if it is recreated, it has none of its earlier content. */
   readonly isDeleting?: boolean
   /** The release is a revert to content that was healthy there: no soak, no small steps. */
@@ -150,6 +152,8 @@ function advance(input: AdvanceInput): ClusterStatus {
   }
 }
 
+const LEFT = 'the commit removed this cluster from the fleet; its Cluster was deleted, or is no longer managed'
+
 type Plain = Omit<ClusterStatus, 'waitingFor' | 'message' | 'prune'>
 
 const moved = (
@@ -224,7 +228,8 @@ function fromWork(
       since: plain.since,
     }
   const trouble = isWell({ stage, member, now, ...input })
-  if (trouble === undefined) return healthy(plain, now, digest)
+  if (trouble === undefined)
+    return { ...healthy(plain, now, digest), ...(member.isLeaving === true && { message: LEFT }) }
   if (trouble.isFinal) return moved(plain, 'Failed', now, { digest, message: cut(trouble.seen) })
   const { prune } = answer
   if (trouble.predicate === 'PruneGuard' && prune !== undefined)
@@ -355,6 +360,7 @@ function isWell(input: AdvanceInput): Trouble | undefined {
       isFinal: health.state === 'Failed',
       timeoutMs: Number.POSITIVE_INFINITY,
     }
+  if (member.isLeaving === true) return undefined
   for (const gate of stage.gates ?? []) {
     const checked = checks.get(gate.name)
     // After a restart nothing was queried yet: a cluster that passed keeps its soak until the answer arrives.

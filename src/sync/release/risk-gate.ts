@@ -1,8 +1,16 @@
 // Adds the gate for high-risk changes to a stage whose clusters wait with one. Pure.
 import type { SeenCluster } from './cluster-phase.ts'
-import type { Stage } from './gates.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { isApprovalText, type Stage } from './gates.ts'
 import type { StageStatus } from './release-seen.ts'
 import { gateAbout, isOfRiskGate, mayAsk, riskGate } from './risk.ts'
+
+/** Whether users approved the Release before the cluster's stage opened. */
+export function isApprovedTurn({ status }: Pick<Release, 'status'>, cluster: string): boolean {
+  const stage = status?.clusters?.find((c) => c.name === cluster)?.stage
+  const gates = status?.stages?.find(({ name }) => name === stage)?.gates ?? []
+  return gates.some(({ when, phase, seen = '' }) => when === 'Before' && phase === 'Passed' && isApprovalText(seen))
+}
 
 /**
  * The stage with the gate, as long as a member waits with such a change, and after it passed: its evidence stays. What restores healthy content needs no

@@ -2,6 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { RiskyChange } from '#api/kinds/release-pipeline.ts'
 import { ROTATED_KEYS, type RotationField } from '#api/rotated-keys.ts'
+import { counted } from '#lib/counted.ts'
 import { shortened } from '#lib/shortened.ts'
 import { ANYONE, type Gate, isAskedAs, type Stage } from './gates.ts'
 import { type Member, stageAt } from './members.ts'
@@ -34,6 +35,16 @@ export function risksOf(
   if (rotated !== undefined)
     risks.push({ change: 'Rotations', text: shortened(`cluster ${name}, ${ROTATED_KEYS[rotated].called}`, MAX_TEXT) })
   return risks
+}
+
+/** Its machines and everything in it are deleted with it. */
+export function deletionRisk(name: string, machines: number | 'Unknown'): Risk | undefined {
+  if (machines === 0) return undefined
+  const what = machines === 'Unknown' ? 'machines that are not counted' : counted(machines, 'machine')
+  return {
+    change: 'Deletions',
+    text: shortened(`deletion of cluster ${name} with ${what}`, MAX_TEXT),
+  }
 }
 
 export interface Move {

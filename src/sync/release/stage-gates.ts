@@ -73,11 +73,16 @@ export function gatesBefore(input: MomentInput, members: readonly SeenCluster[])
   return passGates({ when: 'Before', gates, records, find, now, isRetried })
 }
 
+const stays = (member: SeenCluster | undefined): boolean => member?.isLeaving !== true
+const ONLY_LEAVING: Finding = { holds: true, seen: 'all clusters of the stage leave the fleet' }
+
 /** A cluster that does not answer will not be changed now either; at least one must answer. */
 function surveyed(gate: Gate, input: MomentInput, members: readonly SeenCluster[]): Finding {
   const found: Finding[] = []
   let away = 0
-  for (const { name } of members) {
+  const judged = members.filter(stays)
+  if (judged.length === 0) return ONLY_LEAVING
+  for (const { name } of judged) {
     const survey = input.sight.surveys.get(name)
     if (survey === undefined)
       return { holds: false, seen: `reading cluster ${name}`, isPending: input.sight.pending?.has(name) === true }
@@ -90,7 +95,7 @@ function surveyed(gate: Gate, input: MomentInput, members: readonly SeenCluster[
     found.push({ holds, seen: `${name}: ${seen}` })
   }
   const [first] = found
-  if (first === undefined) return { holds: false, seen: `none of ${counted(members.length, 'cluster')} responds` }
+  if (first === undefined) return { holds: false, seen: `none of ${counted(judged.length, 'cluster')} responds` }
   const left = away === 0 ? '' : `; ${counted(away, 'cluster')} not responding`
   return { holds: true, seen: `${first.seen}${found.length > 1 ? ` (and ${found.length - 1} more)` : ''}${left}` }
 }
@@ -113,7 +118,9 @@ export function gatesAfter(input: MomentInput, clusters: readonly (SeenCluster |
   const { stage, now, sight, isRetried } = input
   const find = (gate: Gate): Finding => {
     if (!isOfClusters(gate)) return judge(gate, undefined, input, { when: 'After' })
-    const found = clusters.map((c) => {
+    const judged = clusters.filter(stays)
+    if (clusters.length > 0 && judged.length === 0) return ONLY_LEAVING
+    const found = judged.map((c) => {
       const answer = c?.answer?.kind === 'Seen' ? c.answer : undefined
       const rule = sight.rules?.get(ruleKey(stage.name, 'After', gate.name, c?.name ?? ''))
       const facts = { now, approvedBy: sight.approvedBy, baseline: answer?.baseline, rule }
@@ -136,7 +143,7 @@ export function gatesDuring(
   const phases = new Map(clusters.map((c) => [c.name, c.phase]))
   return (stage.gates ?? []).flatMap((gate): readonly GateRecord[] => {
     const before = old?.gates?.find((r) => r.when === 'During' && r.name === gate.name)
-    const found = members.flatMap(({ name, answer }) => {
+    const found = members.filter(stays).flatMap(({ name, answer }) => {
       if (answer?.kind !== 'Seen' || !JUDGED.has(phases.get(name) ?? '')) return []
       const remote = sight.checks.get(checkKey(stage.name, 'During', gate.name))?.value
       const rule = sight.rules?.get(ruleKey(stage.name, 'During', gate.name, name))

@@ -150,8 +150,8 @@ function membersOf(
   const isAway = ({ name }: SeenCluster): boolean =>
     !isDone && status?.clusters?.some((c) => c.name === name && c.stage === stage) === true
   const isOf = (c: SeenCluster): boolean => {
-    if (c.labels === undefined) return isAway(c)
-    return pipeline.stages.some((s) => s.name === c.stage) ? c.stage === stage : matchesLabels(selector, c.labels)
+    if (pipeline.stages.some((s) => s.name === c.stage)) return c.stage === stage
+    return c.labels === undefined ? isAway(c) : matchesLabels(selector, c.labels)
   }
   return [...all.values()].filter((c) => c.name !== HUB && isOf(c)).toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }

@@ -66,11 +66,11 @@ describe('the Cluster of a cluster', () => {
   test('is skipped on the hub until its turn, with its entry, and applied as declared then', () => {
     const own = clusterOf('a', hosted('1.36.0', 'test'))
     const all = turns({ hub: target(note, own), a: target(note) })
-    const waiting = ofHub(all, () => false)
+    const waiting = ofHub(all, 'fleet', () => false)
     const [ref] = target(own).objects.map((o) => o.ref)
     expect(waiting.target).toEqual(target(note))
     expect(ref !== undefined && waiting.skips(ref)).toBe(true)
-    const due = ofHub(all, () => true)
+    const due = ofHub(all, 'fleet', () => true)
     expect(due.target).toEqual(target(note, own))
     expect(ref !== undefined && due.skips(ref)).toBe(false)
     expect(ofCluster('a', all.get('a') ?? target()).content).toEqual(target(note))

@@ -7,7 +7,7 @@ import type { Release } from '#api/kinds/release.ts'
 import type { DesiredObject, RenderedTarget, Targets } from '#delivery/desired.ts'
 import { type ObjectRef, refText } from '#delivery/object-ref.ts'
 import { mayHaveTouched } from './history.ts'
-import { HUB } from './tracks.ts'
+import { HUB, LEAVING } from './tracks.ts'
 
 /** Replaces the digest in the hub's content: a changed Cluster spec does not change the hub's content, but an added or removed Cluster does. */
 const IN_ITS_TURN = 'in its turn'
@@ -67,8 +67,8 @@ export interface OfHub {
   readonly skips: (ref: ObjectRef) => boolean
 }
 
-/** Objects applied to the hub now. */
-export function ofHub(targets: Targets, isDue: (cluster: string) => boolean): OfHub {
+/** Objects applied to the hub now. A Cluster that leaves is deleted in its turn. `namespace`: that of the source. */
+export function ofHub(targets: Targets, namespace: string, isDue: (cluster: string) => boolean): OfHub {
   const { objects, rejected } = targets.get(HUB) ?? NOTHING
   const waiting = new Set<string>()
   const now = objects.flatMap((desired): readonly DesiredObject[] => {
@@ -79,7 +79,9 @@ export function ofHub(targets: Targets, isDue: (cluster: string) => boolean): Of
     waiting.add(refText(desired.ref))
     return []
   })
-  return { target: { objects: now, rejected }, skips: (ref) => waiting.has(refText(ref)) }
+  const isLeaving = (ref: ObjectRef): boolean =>
+    isClusterRef(ref) && ref.namespace === namespace && targets.get(ref.name) === LEAVING
+  return { target: { objects: now, rejected }, skips: (ref) => waiting.has(refText(ref)) || isLeaving(ref) }
 }
 
 /** The cluster's turn has come in this Release, with this content. */

@@ -66,9 +66,11 @@ test(
     expect(hosts()).toEqual(first)
 
     declareProd(undefined)
-    const wait = `kubectl --kubeconfig ${hub} -n kubenode-system wait fleetsource/fleet --for condition=PruneBlocked --timeout 5m`
+    const release = 'release/fleet-$(git -C .kubenode/repository rev-parse HEAD | cut -c -12)'
+    const asks = `--for jsonpath='{.status.waitingFor.predicate}'=GateClosed --timeout 5m`
+    const wait = `until kubectl --kubeconfig ${hub} -n kubenode-system wait ${release} ${asks}; do sleep 1; done`
     expect(await fleet.run(wait)).toMatchObject({ code: 0 })
-    const approve = `bin/kubenode approve source/fleet --reason 'prod leaves' --kubeconfig ${hub}`
+    const approve = `bin/kubenode approve ${release} --reason 'prod leaves' --kubeconfig ${hub}`
     expect(await fleet.run(approve)).toMatchObject({ code: 0 })
     await until('the first machine leaves', () => before.isLeaving() || undefined, PATIENCE_MS)
     declareProd({ stage: 'prod', nodes: MORE })

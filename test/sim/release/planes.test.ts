@@ -2,6 +2,7 @@
 // that come late or never, and kills: no skew that Kubernetes forbids, no stage before the one ahead of it has finished, nothing on nodes before the control
 // plane and its addons, no high-risk change without an approval, none in a cluster without a stage, and a revert ends where everything began.
 import { expect, test } from 'vitest'
+import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { inFull } from '#test/support/tools/full.ts'
@@ -17,11 +18,12 @@ import { sha256OfJson } from '#lib/sha256.ts'
 import { previousOf, sameDigests } from '#sync/release/chain.ts'
 import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { historyOf, isLeftUnderway } from '#sync/release/history.ts'
-import { labelsIn, type Membership, risksIn, stageOfTurn } from '#sync/release/membership.ts'
-import type { Risk } from '#sync/release/risk.ts'
+import { contentOf, ofLiveClusters } from '#sync/release/live-clusters.ts'
+import { labelsIn, type Membership, risksIn, stageBegun, stageOfTurn } from '#sync/release/membership.ts'
 import { areNodesFirst, isNewToStage, planeTrouble, takeTurn } from '#sync/release/plane-state.ts'
 import { isFinished, isOver, openClusters } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
+import { DIGEST_OF_LEAVING, withoutGone } from '#sync/release/tracks.ts'
 import { hasTurn } from '#sync/release/turns.ts'
 
 const SEEDS = inFull(1_000, 25)
@@ -38,7 +40,7 @@ const { spec: pipeline } = applyDefaults(releasePipeline.schema, {
   spec: {
     stages: Object.keys(STAGES).map((name) => ({
       name,
-      ...(name === 'test' && { withoutApproval: ['Versions', 'Rotations'] }),
+      ...(name === 'test' && { withoutApproval: ['Versions', 'Rotations', 'Deletions'] }),
       clusters: { selector: { matchLabels: { stage: name } } },
       minSuccessTime: '3s',
       progressDeadline: '60s',
@@ -53,7 +55,7 @@ interface Declared {
   readonly addon: number
   readonly kubelet: number
   readonly note: number
-  /** By cluster. `none`: in no stage. */
+  /** By cluster. `none`: in no stage; `gone`: git no longer has the cluster. */
   readonly stages: Readonly<Record<string, string>>
 }
 const HOME = Object.fromEntries(Object.entries(STAGES).flatMap(([stage, names]) => names.map((name) => [name, stage])))
@@ -61,7 +63,7 @@ const START: Declared = { plane: 35, addon: 1, kubelet: 34, note: 0, stages: HOM
 const ORDER = ['none', ...Object.keys(STAGES)]
 
 /** Planted bugs. */
-export type Mutant = 'MovesAreFree' | 'NoStageIsNoWait'
+type Mutant = 'MovesAreFree' | 'NoStageIsNoWait' | 'DeletionsAreFree' | 'DeletedAtOnce'
 const versionOf = (minor: number): string => `1.${minor}.0`
 
 interface SimCluster {
@@ -79,26 +81,29 @@ class World {
   readonly declared = new Map<string, Declared>()
   /** Releases that a person approved. */
   readonly approved = new Set<string>()
-  readonly clusters: ReadonlyMap<string, SimCluster>
+  readonly clusters: Map<string, SimCluster>
   readonly #random: Random
   readonly #seed: number
   readonly #mutant: Mutant | undefined
   #commits = 0
+  #uids = 0
 
   constructor(seed: number, mutant?: Mutant) {
     this.#mutant = mutant
     this.#seed = seed
     this.#random = seededRandom(seed)
-    this.clusters = new Map(NAMES.map((name) => [name, this.#cluster(name)]))
+    this.clusters = new Map(NAMES.map((name) => [name, this.#cluster(name, START)]))
     this.commit(START)
   }
 
-  #cluster(name: string): SimCluster {
-    const labels = { stage: HOME[name] ?? '' }
-    const metadata = { name, namespace: 'fleet', generation: 1, labels, annotations: {} }
-    const version = versionOf(START.plane)
-    const addons = addonsOf(START.addon)
-    const spec = { version, controlPlane: { flavor: 'embedded' }, addons }
+  #cluster(name: string, declared: Declared): SimCluster {
+    const labels = { stage: declared.stages[name] ?? '' }
+    const creationTimestamp = timestamp(this.now)
+    const uid = `u-${++this.#uids}`
+    const metadata = { name, namespace: 'fleet', generation: 1, labels, annotations: {}, uid, creationTimestamp }
+    const version = versionOf(declared.plane)
+    const addons = addonsOf(declared.addon)
+    const spec = { version, controlPlane: { flavor: 'embedded' }, addons, deletionPolicy: 'Delete' }
     const status = {
       observedGeneration: 1,
       phase: 'Ready',
@@ -108,8 +113,8 @@ class World {
     }
     return {
       cluster: { metadata, spec, status } as unknown as Cluster,
-      kubelets: [START.kubelet, START.kubelet],
-      applied: START,
+      kubelets: [declared.kubelet, declared.kubelet],
+      applied: declared,
     }
   }
 
@@ -124,8 +129,20 @@ class World {
   commit(declared: Declared): void {
     const last = this.chain.at(-1)
     const { stages, ...rest } = declared
-    const digests = Object.fromEntries(NAMES.map((c) => [c, sha256OfJson({ ...rest, stage: stages[c] ?? '' })]))
-    if (last !== undefined && sameDigests(last.spec.digests, digests)) return
+    const digests = Object.fromEntries(
+      NAMES.flatMap((c) => {
+        if (stages[c] !== 'gone') return [[c, sha256OfJson({ ...rest, stage: stages[c] ?? '' })]]
+        return this.clusters.has(c) && last?.spec.digests[c] !== undefined ? [[c, DIGEST_OF_LEAVING]] : []
+      }),
+    )
+    if (
+      last !== undefined &&
+      sameDigests(
+        withoutGone(last.spec.digests, (c) => this.clusters.has(c)),
+        digests,
+      )
+    )
+      return
     const name = `r-${++this.#commits}`
     this.declared.set(name, declared)
     const commit = String(this.#commits).padStart(40, '0')
@@ -146,11 +163,48 @@ class World {
     if (before !== undefined && !isOver(before)) await this.#reconcile(before, true)
     if (!isOver(this.newest)) await this.#reconcile(this.newest, false)
     for (const each of this.clusters.values()) this.#work(each)
+    this.#hub()
     if (this.#mutant === 'NoStageIsNoWait')
       for (const [name, { cluster }] of this.clusters)
         if (cluster.metadata.labels?.['stage'] === 'none') this.#write(this.newest, name)
     this.check()
     this.now += SECOND
+  }
+
+  /** New Clusters come with the objects of the hub, and one that is being deleted takes a while. */
+  #hub(): void {
+    for (const name of NAMES) {
+      const sim = this.clusters.get(name)
+      const isGone = this.content.stages[name] === 'gone'
+      if (sim === undefined && !isGone && SERVED.includes(this.content.plane))
+        this.clusters.set(name, this.#cluster(name, this.content))
+      else if (sim?.cluster.metadata.deletionTimestamp !== undefined && this.#random.next() < 0.3)
+        this.clusters.delete(name)
+      else if (sim !== undefined && isGone && this.#mutant === 'DeletedAtOnce') this.#delete(this.newest, name)
+    }
+  }
+
+  #delete(release: Release, name: string): void {
+    const sim = this.clusters.get(name) as SimCluster
+    if (sim.cluster.metadata.deletionTimestamp !== undefined) return
+    const where = `seed ${this.#seed}: ${name} was deleted`
+    const isApproved = this.approved.has(release.metadata.name ?? '')
+    expect(hasTurn(release, name, DIGEST_OF_LEAVING), `${where} before its turn`).toBe(true)
+    const stage = sim.cluster.metadata.labels?.['stage'] ?? ''
+    expect(stage, `${where} without a stage`).not.toBe('none')
+    if (stage !== 'test') expect(isApproved, `${where} without an approval`).toBe(true)
+    this.#checkEarlier(release, stage, where)
+    const metadata = { ...sim.cluster.metadata, deletionTimestamp: timestamp(this.now) }
+    sim.cluster = { ...sim.cluster, metadata }
+  }
+
+  #checkEarlier(release: Release, stage: string, where: string): void {
+    const at = ORDER.slice(1).indexOf(stage)
+    const earlier = pipeline.stages.slice(0, at).map((s) => release.status?.stages?.find((o) => o.name === s.name))
+    expect(
+      earlier.every((s) => isFinished(s)),
+      `${where} before the stages ahead of it had finished`,
+    ).toBe(true)
   }
 
   async settle(): Promise<void> {
@@ -201,22 +255,32 @@ class World {
     each.kubelets = a !== to ? [to, b] : [a, to]
   }
 
-  async #reconcile(release: Release, isOld: boolean): Promise<void> {
+  async #reconcile(written: Release, isOld: boolean): Promise<void> {
+    const live = (name: string) => this.clusters.get(name)?.cluster
+    for (const [i, each] of this.chain.entries()) this.chain[i] = ofLiveClusters(each, live)
+    const release = this.chain.find((r) => r.metadata.name === written.metadata.name) as Release
     const asked = new Set(isOld ? [] : openClusters(release))
     const clusters = new Map<string, SeenCluster>()
-    for (const name of NAMES) {
+    for (const name of Object.keys(release.spec.digests)) {
       const answer = asked.has(name) ? await this.#pass(release, name) : undefined
+      const cluster = live(name)
+      const isLeaving = release.spec.digests[name] === DIGEST_OF_LEAVING
+      const membership = cluster && { ...this.#membership(release, name), isLeaving }
+      const free = { MovesAreFree: 'Moves', DeletionsAreFree: 'Deletions' }[this.#mutant as 'MovesAreFree']
       const history = historyOf(this.chain, release, name)
       clusters.set(name, {
         name,
-        labels: labelsIn(this.#membership(release, name)),
-        stage: stageOfTurn(release, this.#live(name)),
+        labels: membership && labelsIn(membership),
+        stage: isLeaving ? stageBegun(release, name) : cluster && stageOfTurn(release, cluster),
+        content: cluster && contentOf(cluster),
+        isLeaving,
+        isDeleting: cluster?.metadata.deletionTimestamp !== undefined,
         digest: release.spec.digests[name] ?? '',
         answer,
         previous: previousOf(this.chain, release, name),
         isReturn: false,
         isUnderway: history.isReturn && isLeftUnderway(this.chain, release, name),
-        risks: this.#risksOf(release, name).filter((r) => this.#mutant !== 'MovesAreFree' || r.change !== 'Moves'),
+        risks: membership === undefined ? [] : risksIn(membership).filter(({ change }) => change !== free),
       })
     }
     // Killed before the status was written: completed writes stay.
@@ -240,13 +304,9 @@ class World {
 
   #wantedOf(release: Release, name: string): Cluster {
     const declared = this.declared.get(release.metadata.name ?? '') ?? START
-    const { metadata, spec } = (this.clusters.get('test') as SimCluster).cluster
+    const { metadata, spec, ...rest } = this.#live(name)
     const wanted = { ...spec, version: versionOf(declared.plane), addons: addonsOf(declared.addon) }
-    return {
-      ...this.#live(name),
-      metadata: { ...metadata, name, labels: { stage: declared.stages[name] ?? '' } },
-      spec: wanted,
-    }
+    return { ...rest, metadata: { ...metadata, labels: { stage: declared.stages[name] ?? '' } }, spec: wanted }
   }
 
   #live = (name: string): Cluster => (this.clusters.get(name) as SimCluster).cluster
@@ -254,8 +314,6 @@ class World {
   #membership(release: Release, name: string): Membership {
     return { stages: pipeline.stages, live: this.#live(name), declared: this.#wantedOf(release, name) }
   }
-
-  #risksOf = (release: Release, name: string): readonly Risk[] => risksIn(this.#membership(release, name))
 
   #write(release: Release, name: string): void {
     const sim = this.clusters.get(name) as SimCluster
@@ -275,7 +333,15 @@ class World {
   }
 
   #pass(release: Release, name: string): Promise<ClusterAnswer | undefined> {
-    const sim = this.clusters.get(name) as SimCluster
+    const sim = this.clusters.get(name)
+    if (release.spec.digests[name] === DIGEST_OF_LEAVING) {
+      if (sim === undefined) return Promise.resolve(answerOf([], true))
+      this.#delete(release, name)
+      const leaving: Failure = { object: 'c', state: 'InProgress', reason: 'Deleting', message: 'it is being deleted' }
+      return Promise.resolve(answerOf([leaving], true))
+    }
+    if (sim === undefined) return Promise.resolve(away('ReferenceMissing'))
+    if (sim.cluster.metadata.deletionTimestamp !== undefined) return Promise.resolve(away('Deleting'))
     const declared = this.declared.get(release.metadata.name ?? '') ?? START
     const isNodesFirst = areNodesFirst(this.#wantedOf(release, name).spec, sim.cluster)
     return takeTurn<ClusterAnswer>({
@@ -321,16 +387,16 @@ class World {
       expect(isApproved, `${where} to leave ${from} for ${to} without an approval`).toBe(true)
     if (wanted.spec.version !== this.#live(name).spec.version && own !== 'test')
       expect(isApproved, `${where} without an approval`).toBe(true)
-    const at = ORDER.slice(1).indexOf(own ?? '')
-    const earlier = pipeline.stages.slice(0, at).map((s) => release.status?.stages?.find((o) => o.name === s.name))
     // What brings back the content that was there spreads nothing.
-    if (!isBack)
-      expect(
-        earlier.every((s) => isFinished(s)),
-        `${where} before the stages ahead of it had finished`,
-      ).toBe(true)
+    if (!isBack) this.#checkEarlier(release, own ?? '', where)
   }
 }
+
+const away = (because: 'ReferenceMissing' | 'Deleting'): ClusterAnswer => ({
+  kind: 'Unreachable',
+  because,
+  message: 'its Cluster is not there',
+})
 
 const answerOf = (failing: readonly Failure[], isOfPlane: boolean): ClusterAnswer => {
   const seen = { isApplied: true, failures: [], failing, machines: 2, baseline: undefined, readings: {} }
@@ -339,10 +405,12 @@ const answerOf = (failing: readonly Failure[], isOfPlane: boolean): ClusterAnswe
 
 const runningOf = ({ status }: Cluster): number => minorOf(status?.versions?.[0]?.version ?? '') ?? 0
 
+const some = (of: readonly string[], random: Random): string => of[random.below(of.length)] ?? ''
+
 /** Another content that an author may write: kubelets at most as new as the control plane. */
 function another(from: Declared, random: Random): Declared {
   const { plane, addon, kubelet, note, stages } = from
-  switch (random.below(8)) {
+  switch (random.below(9)) {
     case 0:
       return { ...from, plane: 36, addon: random.below(3), kubelet: random.below(2) === 0 ? 36 : kubelet }
     case 1:
@@ -355,10 +423,9 @@ function another(from: Declared, random: Random): Declared {
       return { ...from, addon: addon + 1 }
     case 5:
     case 6:
-      return {
-        ...from,
-        stages: { ...stages, [NAMES[random.below(NAMES.length)] ?? '']: ORDER[random.below(ORDER.length)] ?? '' },
-      }
+      return { ...from, stages: { ...stages, [some(NAMES, random)]: some(ORDER, random) } }
+    case 7:
+      return { ...from, stages: { ...stages, [some(NAMES, random)]: 'gone' } }
     default:
       return { ...from, note: note + 1 }
   }
@@ -376,6 +443,7 @@ async function story(seed: number, mutant?: Mutant): Promise<void> {
   world.commit({ ...START, note: world.content.note })
   await world.settle()
   expect(world.newest.status?.phase, `seed ${seed}: the revert was stopped`).toBe('Succeeded')
+  expect([...world.clusters.keys()].toSorted(), `seed ${seed}`).toEqual(NAMES.toSorted())
   for (const [name, { cluster, kubelets }] of world.clusters) {
     expect([cluster.spec.version, runningOf(cluster)], `seed ${seed}`).toEqual([versionOf(START.plane), START.plane])
     expect(cluster.metadata.labels?.['stage'], `seed ${seed}`).toBe(HOME[name])
@@ -385,13 +453,15 @@ async function story(seed: number, mutant?: Mutant): Promise<void> {
 }
 
 test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
-  'versions go up, down and wrong, clusters move, and a revert ends where it began (seed %i)',
+  'versions go up, down and wrong, clusters move, leave and come, and a revert ends where it began (seed %i)',
   (seed) => story(seed),
 )
 
 test.each<[Mutant, RegExp]>([
   ['MovesAreFree', /to leave \w+ for \w+ without an approval/],
   ['NoStageIsNoWait', /before its turn|without a stage/],
+  ['DeletionsAreFree', /was deleted without an approval/],
+  ['DeletedAtOnce', /was deleted before its turn/],
 ])('a planted bug shows within some seeds: %s', async (mutant, shows) => {
   const found: string[] = []
   for (let seed = 1; seed <= MUTANT_SEEDS && found.length === 0; seed++)

@@ -8,7 +8,17 @@ import type { Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import type { ApplyOrder } from '../../cluster/apply.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../../release/chain.ts'
-import { declaredRefs, HUB, isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
+import {
+  declaredRefs,
+  HUB,
+  isInFleet,
+  LEAVING,
+  leavingOf,
+  targetDigest,
+  trackOf,
+  withEmptied,
+  withoutGone,
+} from '../../release/tracks.ts'
 import { hasTurn, ofHub, type OfHub, withTurns } from '../../release/turns.ts'
 import { clusterConfig } from '../source-writes.ts'
 import { type Declared, type Seen, isHubDue } from './seen.ts'
@@ -69,7 +79,7 @@ export function plan(seen: Seen, monotonic: number): SourcePlan {
   if (declared?.kind !== 'Declared') return { tracks: [], actions: [], ...again }
   const taken = new Set(seen.releases.map((r) => r.metadata.name ?? ''))
   const planOf = (track: string, pipeline: string | undefined, isRetired: boolean): TrackPlan => {
-    const content = contentOf(seen, declared, track)
+    const content = contentOf(seen, declared, track, pipeline)
     const hub = hubOrder(seen, declared, { track, pipeline, content }, monotonic)
     const release =
       pipeline === undefined ? { kind: 'None' as const } : releasePlan(seen, declared, { content, pipeline, taken })
@@ -143,6 +153,7 @@ function hubNow({ source, clusters }: Seen, { content }: HubOf): OfHub {
   const newest = chain.at(-1)
   return ofHub(
     targets,
+    namespace,
     (name) => clusters.get({ namespace, name }) === undefined || hasTurn(newest, name, digests[name]),
   )
 }
@@ -155,12 +166,14 @@ interface ReleaseOf {
 
 /** A Release, if the objects differ from the newest Release's. Planning it twice gives the same Release. */
 function releasePlan(seen: Seen, { commit }: Declared, { content, pipeline, taken }: ReleaseOf): ReleasePlan {
-  const { source, pipelines } = seen
+  const { source, pipelines, clusters } = seen
   const { track, digests, chain } = content
   const { namespace = '', name: sourceName = '' } = source.metadata
   const newest = chain.at(-1)
   const known = pipelines.get({ namespace, name: pipeline })
-  if (newest === undefined ? Object.keys(digests).length === 0 : sameDigests(newest.spec.digests, digests)) {
+  const isThere = (name: string) => clusters.get({ namespace, name }) !== undefined
+  const before = newest && withoutGone(newest.spec.digests, isThere)
+  if (before === undefined ? Object.keys(digests).length === 0 : sameDigests(before, digests)) {
     const keep = known?.spec.keep
     return { kind: 'Keep', forget: keep === undefined ? [] : releasesToForget(chain, keep) }
   }
@@ -183,7 +196,7 @@ function releasePlan(seen: Seen, { commit }: Declared, { content, pipeline, take
         commit: commit.id,
         ...commit.title,
         digests,
-        changed: Object.entries(digests).filter(([k, v]) => newest?.spec.digests[k] !== v).length,
+        changed: Object.entries(digests).filter(([k, v]) => before?.[k] !== v).length,
         ...defined({ signer, after, revertOf: commit.revertOf, previous: newest?.metadata.name }),
       },
     },
@@ -200,8 +213,8 @@ interface Content {
 }
 
 /** What a commit declares for a track. Digests of thousands of objects: computed once for the hub and the Release. */
-function contentOf(seen: Seen, { tracks, hub }: Declared, track: string): Content {
-  const { source, clusters, releases, staged } = seen
+function contentOf(seen: Seen, { tracks, hub }: Declared, track: string, pipeline = ''): Content {
+  const { source, clusters, pipelines, releases, staged } = seen
   const { namespace = '', name: sourceName = '' } = source.metadata
   const chain = chainOf(releases, { source: sourceName, track })
   const before = chain.at(-1)?.spec.digests ?? {}
@@ -210,9 +223,18 @@ function contentOf(seen: Seen, { tracks, hub }: Declared, track: string): Conten
   const isStill = (name: string) =>
     name === HUB ||
     isInFleet(name, { declared: hub, live: clusters.get({ namespace, name }), source: namespacedName(source) })
-  const all = withEmptied(targets, before, isStill)
+  const all = new Map(withEmptied(targets, before, isStill))
+  // Without a pipeline there is no turn: the hub's prune guard decides alone.
+  if (pipelines.get({ namespace, name: pipeline }) !== undefined)
+    for (const name of leavingOf(before, {
+      declared: hub,
+      live: (name) => clusters.get({ namespace, name }),
+      source: namespacedName(source),
+      isOwn: (cluster) => trackOf(source.spec.tracks, cluster) === track,
+    }))
+      all.set(name, LEAVING)
   const digests = Object.fromEntries(
     [...all].filter(([target]) => target !== HUB || isStaged).map(([name, t]) => [name, targetDigest(t)] as const),
   )
-  return { track, targets, digests, chain }
+  return { track, targets: all, digests, chain }
 }
