@@ -147,6 +147,9 @@ test('a new fleet has the kernel monitor of this one, which counts only kills fo
   expect(conditionsOf('Out of memory: Kill process 4711 (java) score 911 or sacrifice child')).toEqual([
     'FrequentOOMKill',
   ])
+  expect(conditionsOf('INFO: task postgres:77 blocked for more than 122 seconds.')).toEqual(['TasksHung'])
+  const runtime = conditionsOf('INFO: task containerd:77 blocked for more than 122 seconds.')
+  expect(runtime).toEqual(['KernelDeadlock', 'TasksHung'])
   // A container that reaches its own limit is the fault of its workload.
   expect(conditionsOf(`Memory cgroup out of memory: ${killed}`)).toEqual([])
 })

@@ -32,7 +32,7 @@ export const DETECTOR_DEFAULTS = {
     /** Certificates are usually renewed at four fifths of their life; one in its last tenth was forgotten. */
     minLeftPercent: 10,
   },
-  hungTasks: { isOn: true, everyMs: 60_000, afterMs: 120_000 },
+  hungTasks: { isOn: true, everyMs: 30_000, afterMs: 120_000 },
   /**
    * Checked if its unit exists. Restarted from here only if the agent does not supervise it as a component; supervision already restarts crashed or frozen
    * ones.
