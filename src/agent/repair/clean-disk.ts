@@ -10,8 +10,17 @@ import { findFiles, removeFound } from './folder-walk.ts'
 import type { JobOperation } from './plan.ts'
 import type { StepResult } from './steps.ts'
 
-/** Cleaned when the job lists no folders, and the only roots that a job may list folders below. */
-const CLEANABLE = ['/tmp', '/var/tmp', '/var/cache', '/var/log'] as const
+/** The only roots that a job may list folders below: temporary files, caches, logs, and dumps of programs that crashed. */
+const CLEANABLE = [
+  '/tmp',
+  '/var/tmp',
+  '/var/cache',
+  '/var/log',
+  '/var/crash',
+  '/var/lib/systemd/coredump',
+  '/var/spool/abrt',
+] as const
+/** Cleaned when the job lists no folders. */
 const DEFAULT_PATHS: readonly string[] = ['/tmp', '/var/tmp', '/var/cache']
 
 const LIMITS = { entries: 100_000, depth: 16 }
@@ -20,6 +29,7 @@ const MAX_REMOVED = 10_000
 const AT_ONCE = 100
 const MAX_PROCESSES = 10_000
 const IMAGES_MS = 120_000
+const SECOND_MS = 1_000
 /** Files unchanged for days are rarely opened within seconds. */
 const OPEN_FRESH_MS = 5_000
 const TURN = 100
@@ -35,42 +45,96 @@ export async function cleanDisk(
   wanted: Wanted,
   signal: AbortSignal,
 ): Promise<StepResult> {
-  const paths = wanted.paths ?? DEFAULT_PATHS
-  const forbidden = paths.find((p) => !isCleanable(p))
+  const cleanings = cleaningsOf(wanted)
+  const forbidden = cleanings.find((c) => !isCleanable(c.path))
   if (forbidden !== undefined)
-    return { outcome: 'Failed', output: `${forbidden} is not below one of ${CLEANABLE.join(', ')}` }
+    return { outcome: 'Failed', output: `${forbidden.path} is not below one of ${CLEANABLE.join(', ')}` }
   // The folders themselves may be on other disks than the node's root.
-  const roots = paths.flatMap((p) => rootOf(dir, p))
-  const lowest = (): number => Math.min(...roots.map(freePercent), freePercent(dir.root))
-  if (lowest() >= wanted.untilFree) return { outcome: 'Skipped', output: `${lowest()} % are free` }
-  const images = wanted.images && dir.root === '/' ? await removeImages() : ''
-  let bytes = 0
-  let files = 0
-  let open: ReadonlySet<string> | undefined
-  let checkedAt = 0
-  const before = clock.now() - parseDuration(wanted.olderThan)
-  for (const root of roots) {
-    const found = await findFiles(root, LIMITS, (s) => s.mtimeMs < before)
-    const old = found.toSorted((a, b) => a.modifiedMs - b.modifiedMs)
-    for (let n = 0; n < old.length && files < MAX_REMOVED; n += AT_ONCE) {
-      if (freePercent(root) >= wanted.untilFree) break
+  const roots = cleanings.flatMap((c) => rootOf(dir, c.path).map((root) => ({ ...c, root })))
+  const lowest = (): number => Math.min(...roots.map(({ root }) => freePercent(root)), freePercent(dir.root))
+  const isOverShare = roots.some((c) => c.maxShare !== undefined)
+  if (lowest() >= wanted.untilFree && !isOverShare) return { outcome: 'Skipped', output: `${lowest()} % are free` }
+  const isHost = dir.root === '/'
+  const images = wanted.images && isHost ? await removeImages() : ''
+  const journals = wanted.journal && isHost ? await removeJournals(wanted.olderThan) : ''
+  const open = new OpenFiles(clock)
+  const removed: Removed[] = []
+  let left = MAX_REMOVED
+  for (const { root, path, ...rule } of roots) {
+    const found = await findFiles(root, LIMITS, () => true)
+    const { blocks, bsize } = statfsSync(root)
+    const candidates = removable(found, rule, { now: clock.now(), diskBytes: blocks * bsize })
+    const here = { path, files: 0, bytes: 0 }
+    for (let n = 0; n < candidates.length && left > 0; n += AT_ONCE) {
+      // A directory over its own limit is cut down to it, however much is free.
+      if (rule.maxShare === undefined && freePercent(root) >= wanted.untilFree) break
       signal.throwIfAborted()
-      // Refreshed periodically: files opened since must stay.
-      if (open === undefined || clock.monotonic() - checkedAt > OPEN_FRESH_MS) {
-        checkedAt = clock.monotonic()
-        open = await openFiles()
-      }
-      for (const file of old.slice(n, n + AT_ONCE)) {
-        if (open.has(`${file.device}:${file.inode}`) || !removeFound(root, file)) continue
-        bytes += file.bytes
-        files++
+      const isOpen = await open.now()
+      for (const file of candidates.slice(n, n + Math.min(AT_ONCE, left))) {
+        if (isOpen.has(`${file.device}:${file.inode}`) || !removeFound(root, file)) continue
+        here.bytes += file.bytes
+        here.files++
+        left--
       }
       await clock.sleep(0)
     }
+    removed.push(here)
   }
   const free = lowest()
-  const output = `${files} files with ${bytes} bytes removed${images}, ${free} % are free`
+  const output = `${totalOf(removed)}${images}${journals}, ${free} % are free`
   return { outcome: free >= wanted.untilFree ? 'Succeeded' : 'Failed', output }
+}
+
+interface Removed {
+  readonly path: string
+  readonly files: number
+  readonly bytes: number
+}
+
+/** In sum, and for each folder that lost something. */
+function totalOf(removed: readonly Removed[]): string {
+  const sum = (of: (r: Removed) => number): number => removed.reduce((n, r) => n + of(r), 0)
+  const each = removed.filter((r) => r.files > 0).map((r) => `${r.path}: ${r.files} with ${r.bytes}`)
+  const where = each.length > 0 ? ` (${each.join('; ')})` : ''
+  return `${sum((r) => r.files)} files with ${sum((r) => r.bytes)} bytes removed${where}`
+}
+
+interface Cleaning {
+  readonly path: string
+  readonly olderThanMs: number
+  readonly keep: number
+  readonly maxShare: number | undefined
+}
+
+function cleaningsOf(wanted: Wanted): readonly Cleaning[] {
+  const olderThanMs = parseDuration(wanted.olderThan)
+  const paths = wanted.paths ?? (wanted.directories === undefined ? DEFAULT_PATHS : [])
+  return [
+    ...paths.map((path) => ({ path, olderThanMs, keep: 0, maxShare: undefined })),
+    ...(wanted.directories ?? []).map((d) => ({
+      path: d.path,
+      olderThanMs: d.olderThan === undefined ? olderThanMs : parseDuration(d.olderThan),
+      keep: d.keep,
+      maxShare: d.maxShare,
+    })),
+  ]
+}
+
+/** Oldest first. Of a directory with a limit, as few as bring it below the limit. */
+export function removable<F extends { readonly modifiedMs: number; readonly bytes: number }>(
+  files: readonly F[],
+  { olderThanMs, keep, maxShare }: Omit<Cleaning, 'path'>,
+  { now, diskBytes }: { readonly now: number; readonly diskBytes: number },
+): readonly F[] {
+  const byAge = files.toSorted((a, b) => a.modifiedMs - b.modifiedMs)
+  const old = byAge.slice(0, Math.max(0, byAge.length - keep)).filter((f) => now - f.modifiedMs > olderThanMs)
+  if (maxShare === undefined) return old
+  let over = files.reduce((sum, f) => sum + f.bytes, 0) - (diskBytes * maxShare) / 100
+  return old.filter((f) => {
+    if (over <= 0) return false
+    over -= f.bytes
+    return true
+  })
 }
 
 /** A listed folder may itself be a link that the node's owner made (`/var/tmp`). A link that leads out of the listed roots is not cleaned. */
@@ -99,6 +163,32 @@ export function leastFree({ bavail, blocks, ffree, files }: Space): number {
 async function removeImages(): Promise<string> {
   const pruned = await outputOf('crictl', ['rmi', '--prune'], { timeoutMs: IMAGES_MS })
   return pruned === undefined ? '' : ', unused images removed'
+}
+
+/** Archived ones only: the active journal stays. */
+async function removeJournals(olderThan: string): Promise<string> {
+  const seconds = Math.round(parseDuration(olderThan) / SECOND_MS)
+  const done = await outputOf('journalctl', [`--vacuum-time=${seconds}s`], { timeoutMs: IMAGES_MS })
+  return done === undefined ? '' : ', old journals removed'
+}
+
+/** Refreshed periodically: files opened since must stay. */
+class OpenFiles {
+  readonly #clock: Clock
+  #open: ReadonlySet<string> | undefined
+  #readAt = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async now(): Promise<ReadonlySet<string>> {
+    if (this.#open === undefined || this.#clock.monotonic() - this.#readAt > OPEN_FRESH_MS) {
+      this.#readAt = this.#clock.monotonic()
+      this.#open = await openFiles()
+    }
+    return this.#open
+  }
 }
 
 /** Files that any visible process has open, by inode, because paths differ between containers. */

@@ -49,11 +49,20 @@ function oldFile(...names: readonly string[]): string {
   return path
 }
 
-const wanted = { olderThan: '168h', images: true, untilFree: 90 }
+const wanted = { olderThan: '168h', journal: false, images: true, untilFree: 90 }
 const clean = (more: Partial<Parameters<typeof cleanDisk>[1]> = {}) =>
   cleanDisk({ dir, clock: systemClock }, { ...wanted, ...more }, never)
 
 describe('S21 disks are cleaned within bounds', () => {
+  test('each directory by its own limits, and what it lost is reported for each', async () => {
+    const [first, second] = [oldFile('var/crash/a'), oldFile('var/crash/b')]
+    const cache = oldFile('var/cache/c')
+    utimesSync(second, new Date(OLD.getTime() + 1_000), new Date(OLD.getTime() + 1_000))
+    const { output } = await clean({ directories: [{ path: '/var/crash', keep: 1, maxShare: 0 }], untilFree: 1 })
+    expect(output).toMatch(/^1 files with \d+ bytes removed \(\/var\/crash: 1 with \d+\)/)
+    expect([first, second, cache].map((f) => existsSync(f))).toEqual([false, true, true])
+  })
+
   test.each(['/etc', '/tmp/../etc', '/var/logs', '/', '/tmp/./../root'])('%s is refused', async (path) => {
     expect(isCleanable(path)).toBe(false)
     expect(await clean({ paths: [path] })).toMatchObject({ outcome: 'Failed', output: expect.stringContaining(path) })

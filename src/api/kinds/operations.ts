@@ -28,6 +28,24 @@ const operations = {
         s.setOf('Directories whose old files may be deleted.', f.absolutePath('A directory.'), { max: 8 }),
       ),
       olderThan: s.fallback(f.duration('Minimum age of files, by last modification.'), '168h'),
+      directories: s.optional(
+        s.list(
+          'Directories with limits of their own, cleaned after `paths`. Without `paths`, only these are cleaned.',
+          s.obj('A directory and what may be deleted in it.', {
+            path: f.absolutePath('The directory.'),
+            olderThan: s.optional(f.duration('Minimum age of its files. If absent: `olderThan` of the operation.')),
+            keep: s.fallback(s.int('The newest files that stay, whatever their age.', { min: 0, max: 1_000 }), 0),
+            maxShare: s.optional(
+              s.int('Percentage of its file system that it may take; without it, old files go until enough is free.', {
+                min: 0,
+                max: 90,
+              }),
+            ),
+          }),
+          { max: 16 },
+        ),
+      ),
+      journal: s.fallback(s.bool('Whether archived journals of systemd that are older may be deleted.'), false),
       images: s.fallback(s.bool('Whether unused container images may be deleted.'), true),
       untilFree: s.fallback(
         s.int('Stops when this percentage of the bytes and of the inodes is free.', { min: 1, max: 90 }),
