@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createWriteStream, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { hostedAccount, type HostedProgram } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -19,13 +20,15 @@ export interface Hub {
   readonly hostPid: number
   /** Folders of control planes on disk. */
   folders(): readonly string[]
+  /** Starts one replica of role hosted. */
+  startHosted(program: HostedProgram, options: readonly string[]): Promise<ChildProcess>
   /** Last lines of the programs, for errors. */
   said(): string
   stop(): Promise<void>
 }
 
 /** With the folder of the programs of Kubernetes, control planes are those. */
-export async function startHub(programs?: string): Promise<Hub> {
+export async function startHub(programs?: string, hostsPrograms = false): Promise<Hub> {
   const root = mkdtempSync(join(tmpdir(), 'kubenode-bench-cluster-'))
   const [planes, socket, log] = [join(root, 'planes'), join(root, 'control.sock'), join(root, 'log')]
   const children: ChildProcess[] = []
@@ -48,7 +51,8 @@ export async function startHub(programs?: string): Promise<Hub> {
   for (const role of ROLES) {
     const file = join(root, `${role}.kubeconfig`)
     await provideIdentity(client, { name: 'hub', server: config.server, ca }, role, file, systemClock)
-    const own = role === 'cluster' ? ['--control-planes', socket] : ['--hub']
+    const hosts = hostsPrograms ? ['--host-programs'] : []
+    const own = role === 'cluster' ? ['--control-planes', socket, ...hosts] : ['--hub']
     start([
       'run',
       '--roles',
@@ -67,6 +71,20 @@ export async function startHub(programs?: string): Promise<Hub> {
     hostPid: host.pid ?? 0,
     folders: () => (existsSync(planes) ? readdirSync(planes).filter((name) => name !== '.kept') : []),
     said,
+    async startHosted(program, options) {
+      const file = join(root, `hosted-${program}.kubeconfig`)
+      await provideIdentity(
+        client,
+        { name: 'hub', server: config.server, ca },
+        hostedAccount(program),
+        file,
+        systemClock,
+      )
+      const own = ['--hosted', program, '--cluster', 'hub', '--kubeconfig', file, '--log-level', 'warn']
+      const child = start(['run', '--roles', 'hosted', ...own, ...options])
+      child.stdout?.resume()
+      return child
+    },
     async stop() {
       client.close()
       for (const child of children.toReversed()) {

@@ -34,6 +34,7 @@ export interface ProgramHostOptions {
   readonly heapMb: number
   /** Options that hold for every Cluster. */
   readonly shared: readonly string[]
+  readonly logLevel: string
   readonly node: string
   readonly entry: string
   readonly env: Readonly<Record<string, string>>
@@ -184,7 +185,7 @@ export class ProgramHost implements Part {
         this.#keeper.start({
           name,
           heapMb: this.#o.heapMb,
-          args: ['run', '--follow', '-'],
+          args: ['run', '--follow', '-', '--log-level', this.#o.logLevel],
           input: () => this.#input(name),
         })
   }

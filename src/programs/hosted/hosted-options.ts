@@ -23,13 +23,14 @@ export interface HostedConfig {
   readonly perProcess: number
   readonly heapMb: number
   readonly shared: readonly string[]
+  readonly logLevel: string
   /** The file of this program. */
   readonly entry: string
   readonly env: Readonly<Record<string, string>>
   readonly logs?: string
 }
 
-/** A small Cluster takes some ten MiB of a process; see docs/operations/cluster-programs.md. */
+/** A process has some 50 MiB before its first Cluster, and each small one adds some two; see docs/operations/cluster-programs.md. */
 const PER_PROCESS = 10
 const HEAP_MB = 384
 const MOST_PER_PROCESS = 100
@@ -52,7 +53,8 @@ export function hostedConfigOf(options: HostedOptions, env: Environment): Hosted
     replica: replicaName(hostname(), process.pid, Date.now()),
     perProcess: number('--hosted-per-process', options.hostedPerProcess, PER_PROCESS, 1, MOST_PER_PROCESS),
     heapMb: number('--hosted-heap', options.hostedHeap, HEAP_MB, LEAST_HEAP_MB, MOST_HEAP_MB),
-    shared: [...sharedOptions(program, options), '--log-level', options.logLevel],
+    shared: sharedOptions(program, options),
+    logLevel: options.logLevel,
     entry: process.argv[1] ?? '',
     env: Object.fromEntries(
       Object.entries(env).flatMap(([name, value]) =>

@@ -1,6 +1,6 @@
 // Replicas of hosted programs as processes of their own, beside a hub with Clusters: started, killed, and asked for what they run.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ANNOTATIONS, hostedAccount, hostedNamespace, type HostedProgram } from '#api/names.ts'
@@ -26,26 +26,29 @@ export interface HostedWorld extends ClusterWorld {
   hosts(program: HostedProgram): Promise<ReadonlyMap<string, readonly string[]>>
 }
 
-/** Log lines of programs that a replica ran, of all its processes. */
+/** Log lines of a replica and of the processes that it ran. */
 export interface LogLine {
   readonly time: string
   readonly message: string
   readonly cluster?: string
+  /** Of a process that ended. */
+  readonly clusters?: readonly string[]
   readonly replica: string
 }
 
-export const logOf = ({ logs }: Replica): readonly LogLine[] =>
-  (existsSync(logs) ? readdirSync(logs) : []).flatMap((file) =>
-    readFileSync(join(logs, file), 'utf8')
-      .split('\n')
-      .flatMap((line): readonly LogLine[] => {
-        try {
-          return [{ ...(JSON.parse(line) as Omit<LogLine, 'replica'>), replica: logs }]
-        } catch {
-          return []
-        }
-      }),
-  )
+export const rawLogOf = ({ logs }: Replica): string =>
+  (existsSync(logs) ? readdirSync(logs) : []).map((file) => readFileSync(join(logs, file), 'utf8')).join('\n')
+
+export const logOf = (replica: Replica): readonly LogLine[] =>
+  rawLogOf(replica)
+    .split('\n')
+    .flatMap((line): readonly LogLine[] => {
+      try {
+        return [{ ...(JSON.parse(line) as Omit<LogLine, 'replica'>), replica: replica.logs }]
+      } catch {
+        return []
+      }
+    })
 
 export async function hostedWorld(): Promise<HostedWorld> {
   const { kinds, rest } = releaseManifests()
@@ -59,11 +62,13 @@ export async function hostedWorld(): Promise<HostedWorld> {
       const place = { name: 'hub', server: hub.url, ca: hub.ca }
       await provideIdentity(admin, place, hostedAccount(program), kubeconfig, systemClock)
       const logs = mkdtempSync(join(folder, `${program}-`))
+      const own = openSync(join(logs, 'replica.log'), 'a')
       const args = ['run', '--roles', 'hosted', '--hosted', program, '--kubeconfig', kubeconfig, '--hosted-logs', logs]
       const child = spawn(process.execPath, [join(releaseRoot(), 'src/cli/main.ts'), ...args, ...options], {
-        stdio: ['pipe', 'ignore', process.env['SHOW_REPLICAS'] === undefined ? 'ignore' : 'inherit'],
+        stdio: ['pipe', own, own],
         env: { PATH: process.env['PATH'], KUBENODE_UNTIL_STDIN_ENDS: '1' },
       })
+      closeSync(own)
       const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
       const replica = { process: child, logs, ended }
       replicas.push(replica)
