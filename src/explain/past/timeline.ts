@@ -163,12 +163,13 @@ const isSame = (object: string, of: string): boolean => {
   return object === of || (object.startsWith(of.slice(0, at + 1)) && object.endsWith(of.slice(at)))
 }
 
-export function deedText({ who, via, did, object, what, why, commit }: Life['deeds'][number]): string {
+export function deedText({ who, via, did, object, what, why, commit, notBefore }: Life['deeds'][number]): string {
   const by = via === undefined || via === who ? who : `${who} (${via})`
   return [
     `${by} ${did} ${object}`,
     ...(what === undefined ? [] : [`: ${what}`]),
     ...(why === undefined ? [] : [`; ${why}`]),
     ...(commit === undefined ? [] : [` [${shortCommit(commit)}]`]),
+    ...(notBefore === undefined ? [] : [` [after ${momentText(notBefore)}, while no recorder ran]`]),
   ].join('')
 }

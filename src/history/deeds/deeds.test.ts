@@ -1,8 +1,9 @@
 // Tests who is recorded as the author of a change, and that a modified log is detected.
 import { expect, test } from 'vitest'
-import type { KubeObject } from '#api/schema/object.ts'
+import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
 import { type DeedLine, beginningOf, chainProblem, chained } from './chain.ts'
-import { deedsOf } from './deeds.ts'
+import { changedFieldsDeeds } from './changed-fields.ts'
+import { deedsOf, inGap } from './deeds.ts'
 
 const made = (kind: string, spec: object, more: object = {}): KubeObject => ({
   apiVersion: 'kubenode.io/v1alpha1',
@@ -89,11 +90,73 @@ test('a permit is a deed once it is decided', () => {
   expect(deedsOf(granted, { ...granted })).toEqual([])
 })
 
-test('a cordon names the client that wrote it', () => {
-  const node = made('Node', {})
-  expect(deedsOf(node, next(node, { spec: { unschedulable: true } }))).toMatchObject([
-    { who: 'kubectl-edit', what: 'cordoned' },
+const cordon = { path: 'spec/unschedulable', before: undefined, after: 'true' }
+const at = (time: string, fieldsV1: object = {}) =>
+  ({ manager: 'kubectl-cordon', operation: 'Update', time, fieldsV1 }) as const
+const node = (...managedFields: readonly ManagedFieldsEntry[]): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'n-1', uid: 'u', managedFields },
+})
+const AWAY = Date.parse('2026-11-20T11:30:00Z')
+const UNSCHEDULABLE = { 'f:spec': { 'f:unschedulable': {} } }
+
+test('while a recorder runs, a cordon, a label and a taint are deeds of the last writer, and those of programs are none', () => {
+  const fields = [
+    cordon,
+    { path: 'metadata/labels/example.org~1team', before: '"a"', after: '"b"' },
+    {
+      path: 'spec/taints',
+      before: '[]',
+      after: JSON.stringify([
+        { key: 'example.org/bad', effect: 'NoSchedule' },
+        { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
+      ]),
+    },
+  ]
+  const object = node(at('2026-11-20T12:00:00Z'))
+  expect(changedFieldsDeeds({ object, fields, notBefore: undefined })).toEqual([
+    {
+      who: 'kubectl-cordon',
+      did: 'changed',
+      object: 'node/n-1',
+      what: 'cordoned, label example.org/team=b, taint example.org/bad:NoSchedule added',
+      reported: Date.parse('2026-11-20T12:00:00Z'),
+    },
   ])
+  const byKubelet = node({ ...at('2026-11-20T12:00:00Z'), manager: 'kubelet' })
+  expect(changedFieldsDeeds({ object: byKubelet, fields, notBefore: undefined })).toEqual([])
+})
+
+test.each([
+  [
+    'a manager that owns the field and wrote in that time',
+    node(at('2026-11-20T12:00:00Z', UNSCHEDULABLE)),
+    'kubectl-cordon',
+  ],
+  ['a manager that wrote before', node(at('2026-11-20T11:00:00Z', UNSCHEDULABLE)), 'unknown'],
+  ['a manager of another field', node(at('2026-11-20T12:00:00Z', { 'f:spec': { 'f:taints': {} } })), 'unknown'],
+  ['no manager', node(), 'unknown'],
+])('after a time without a recorder, a change with %s is by the one who is known', (_, object, who) => {
+  const [deed] = changedFieldsDeeds({ object, fields: [cordon], notBefore: AWAY })
+  expect(deed).toMatchObject({ who, what: 'cordoned', notBefore: AWAY })
+  expect(deed?.reported).toBe(who === 'unknown' ? undefined : Date.parse('2026-11-20T12:00:00Z'))
+})
+
+test('who removed a field while no recorder ran is unknown, since nobody owns it', () => {
+  const fields = [{ path: 'metadata/labels/a', before: '"b"', after: undefined }]
+  const object = node(at('2026-11-20T12:00:00Z', { 'f:metadata': { 'f:labels': { 'f:c': {} } } }))
+  expect(changedFieldsDeeds({ object, fields, notBefore: AWAY })).toMatchObject([
+    { who: 'unknown', what: 'label a removed' },
+  ])
+})
+
+test('a changed rule whose last writer wrote before the time without a recorder has no known author', () => {
+  const rule = made('NodeRemedier', { mode: 'DryRun' })
+  const [deed] = deedsOf(rule, next(rule))
+  if (deed === undefined) throw new Error('it is a deed')
+  expect(inGap(deed, AWAY)).toEqual({ who: 'unknown', did: 'changed', object: 'noderemedier/a', notBefore: AWAY })
+  expect(inGap(deed, Date.parse('2026-11-20T10:59:00Z'))).toMatchObject({ who: 'kubectl-edit' })
 })
 
 function log(count: number): readonly DeedLine[] {

@@ -30,6 +30,8 @@ export interface Deed {
   readonly commit?: string
   /** The source's time, in milliseconds since 1970. */
   readonly reported?: number
+  /** No recorder ran from then until it was observed: it happened in between. In milliseconds since 1970. */
+  readonly notBefore?: number
 }
 
 /** Changes of these fields are decisions by users. All others are made by controllers and recorded as facts. */
@@ -43,7 +45,7 @@ const DECLARED: ReadonlySet<string> = new Set([
   'NodeRemedier',
   'ReleasePipeline',
 ])
-const UNKNOWN = 'unknown'
+export const UNKNOWN = 'unknown'
 const MAX_TEXT = 300
 
 type Read = (path: string) => string | undefined
@@ -92,10 +94,10 @@ function ofKind(
   }
 }
 
-const labelOf = (object: KubeObject): string => `${object.kind.toLowerCase()}/${namespacedName(object)}`
+export const labelOf = (object: KubeObject): string => `${object.kind.toLowerCase()}/${namespacedName(object)}`
 
 /** The last manager that wrote the spec. */
-function writerOf({ metadata }: KubeObject): ManagedFieldsEntry | undefined {
+export function writerOf({ metadata }: KubeObject): ManagedFieldsEntry | undefined {
   const own = (metadata.managedFields ?? []).filter((m) => (m.subresource ?? '') === '')
   return own.toSorted((a, b) => (b.time ?? '').localeCompare(a.time ?? ''))[0]
 }
@@ -244,11 +246,16 @@ function ofMachine(before: KubeObject | undefined, after: KubeObject | undefined
   return hasNewSpec(before, after) && !isOurs ? [{ ...by, did: 'changed' }] : []
 }
 
-function ofNode(before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] {
-  if (before === undefined || after === undefined) return []
-  const [was, is] = [before, after].map((o) => fieldsOf(o['spec'])['unschedulable'] === true)
-  if (was === is) return []
-  return [{ ...signed(after, undefined), did: 'changed', what: is === true ? 'cordoned' : 'uncordoned' }]
+/** Its changed fields are in `changed-fields.ts`. */
+const ofNode = (before: KubeObject | undefined, after: KubeObject | undefined): readonly Deed[] =>
+  before !== undefined && after === undefined ? [{ who: UNKNOWN, did: 'deleted', object: labelOf(before) }] : []
+
+/** What happened while no recorder ran. The last writer did it only if it wrote in that time. */
+export const inGap = (deed: Deed, notBefore: number): Deed => {
+  const { reported, via: _, ...rest } = deed
+  return deed.did === 'changed' && (reported === undefined || reported < Math.floor(notBefore / 1_000) * 1_000)
+    ? { ...rest, who: UNKNOWN, notBefore }
+    : { ...deed, notBefore }
 }
 
 const hasNewSpec = (before: KubeObject, after: KubeObject): boolean =>

@@ -2,7 +2,7 @@
 import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from '#api/schema/object.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
-import { fieldsOf } from '#lib/fields.ts'
+import { wroteSince } from '../deeds/changed-fields.ts'
 import { factsOf } from '../facts/facts.ts'
 import type { Shape } from '../facts/shapes.ts'
 import { type Packed, NOT_REPORTED, packed } from '../facts/transition.ts'
@@ -14,8 +14,9 @@ export interface Held extends KubeObject {
   readonly source: KubeObject
 }
 
+/** `unseenSince`: while the first list is read after a time without a recorder. */
 export const heldOf =
-  (shape: Shape, names: Pick<Names, 'topic' | 'value'>) =>
+  (shape: Shape, names: Pick<Names, 'topic' | 'value'>, unseenSince: () => number | undefined = () => undefined) =>
   (object: KubeObject): Held => {
     const facts = factsOf(object, shape).map(({ topic, value, reported }) => ({
       topic: names.topic(topic),
@@ -29,7 +30,7 @@ export const heldOf =
       kind: shape.type.kind,
       metadata,
       packed: packed(facts),
-      source: shape.hasManyMessages === true ? skeletonOf(object) : withoutFields(object),
+      source: shape.hasManyMessages === true ? skeletonOf(object, unseenSince()) : withoutFields(object),
     }
   }
 
@@ -47,21 +48,24 @@ const writersOf = ({ metadata }: KubeObject): readonly ManagedFieldsEntry[] =>
   })
 
 /** For kinds with thousands of objects: only the fields needed for deeds. */
-function skeletonOf(object: KubeObject): KubeObject {
+function skeletonOf(object: KubeObject, unseenSince: number | undefined): KubeObject {
   const { name, namespace, uid, generation, creationTimestamp, annotations } = object.metadata
   const commit = annotations?.[ANNOTATIONS.commit]
-  const unschedulable = fieldsOf(object['spec'])['unschedulable']
-  const [newest] = writersOf(object)
-    .filter((m) => (m.subresource ?? '') === '')
-    .toSorted((a, b) => (b.time ?? '').localeCompare(a.time ?? ''))
+  // Which manager wrote which field is needed for changes that were not observed; those are few.
+  const writers =
+    unseenSince === undefined
+      ? writersOf(object)
+          .filter((m) => (m.subresource ?? '') === '')
+          .toSorted((a, b) => (b.time ?? '').localeCompare(a.time ?? ''))
+          .slice(0, 1)
+      : (object.metadata.managedFields ?? []).filter((m) => wroteSince(m, unseenSince))
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
     metadata: {
       ...defined({ name, namespace, uid, generation, creationTimestamp }),
       ...(commit !== undefined && { annotations: { [ANNOTATIONS.commit]: commit } }),
-      ...(newest !== undefined && { managedFields: [newest] }),
+      ...(writers.length > 0 && { managedFields: writers }),
     },
-    ...(unschedulable === true && { spec: { unschedulable } }),
   }
 }

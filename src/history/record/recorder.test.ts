@@ -5,10 +5,12 @@ import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
 import { atOnce } from '#lib/steps.ts'
+import { timestamp } from '#lib/clock.ts'
 import { loggerTo } from '#lib/log.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
 import { clusterLifeOf } from '../ask/cluster-life.ts'
+import { chainProblem } from '../deeds/chain.ts'
 import { historyFile } from '../store/file.ts'
 
 let worlds: HistoryWorld[] = []
@@ -62,6 +64,38 @@ test('a recorder that was killed leaves an open gap before the next one starts, 
   expect(gap?.starts).toBeGreaterThan(last - 6_000)
   // A question about the time before is not in doubt.
   expect(w.read((r) => r.gapsUntil(w.clock.now(), { from: 0, to: last - 10_000 }), killed)).toEqual([])
+})
+
+test('what was changed while no recorder ran is a deed after that time, by whom the managed fields show, or by an unknown one', async () => {
+  const w = world()
+  for (const name of ['n-1', 'n-2', 'n-3']) w.plantNode(name)
+  await (await w.recorder()).stop()
+  const away = w.clock.now()
+  await w.clock.advance(60_000)
+  const written = (fieldsV1: object) => [
+    { manager: 'kubectl', operation: 'Update', time: timestamp(w.clock.now()), fieldsV1 },
+  ]
+  const owned = { 'f:spec': { 'f:unschedulable': {} } }
+  const cordoned = await w.kube.client({ actor: 'test' }).get(nodeType, { name: 'n-1' })
+  if (cordoned === undefined) throw new Error('it was planted')
+  const metadata = { ...cordoned.metadata, managedFields: written(owned) }
+  w.kube.restore(nodeType, { ...cordoned, metadata, spec: { unschedulable: true } })
+  w.kube.poke(nodeType, { name: 'n-2' }, { metadata: { labels: { team: 'a' } } })
+  w.kube.uproot(nodeType, { name: 'n-3' })
+  await w.clock.advance(60_000)
+  await (await w.recorder()).stop()
+  const deeds = w.read((r) => [...r.deeds()])
+  expect(deeds.map(({ who, did, object, what }) => [who, did, object, what])).toEqual([
+    ['kubectl', 'changed', 'node/n-1', 'cordoned'],
+    ['unknown', 'changed', 'node/n-2', 'label team=a'],
+    ['unknown', 'deleted', 'node/n-3', undefined],
+  ])
+  for (const { notBefore = 0, observed } of deeds) {
+    expect(notBefore).toBeLessThanOrEqual(away)
+    expect(notBefore).toBeGreaterThan(away - 6_000)
+    expect(observed).toBeGreaterThan(away + 100_000)
+  }
+  expect(chainProblem(deeds)).toBeUndefined()
 })
 
 test('a deleted node ends, and one of the same name is another', async () => {

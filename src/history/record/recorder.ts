@@ -5,7 +5,8 @@ import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { type DeedLine, chained } from '../deeds/chain.ts'
-import { type Deed, deedsOf } from '../deeds/deeds.ts'
+import { type ChangedField, changedFieldsDeeds } from '../deeds/changed-fields.ts'
+import { type Deed, deedsOf, inGap } from '../deeds/deeds.ts'
 import { objectFrom } from '../facts/facts.ts'
 import type { Shape } from '../facts/shapes.ts'
 import { type Packed, NOT_REPORTED, NO_FACTS, transitions, unpacked } from '../facts/transition.ts'
@@ -82,6 +83,8 @@ export class Recorder {
   #isFromFuture = false
   /** The history is new: objects in the first list of their kind were not created now. */
   readonly #isBeginning: boolean
+  /** When the recorder before last wrote. */
+  readonly #unseenSince: number | undefined
   readonly #listed = new Set<string>()
 
   constructor(options: RecorderOptions) {
@@ -93,7 +96,8 @@ export class Recorder {
     this.#observed = Math.max(writer.lastObserved(), this.#wall)
     this.#hour = Math.floor(this.#wall / HOUR_MS)
     this.#lastDeed = writer.lastDeed(cluster)
-    this.#isBeginning = writer.alive() === undefined
+    this.#unseenSince = writer.alive()
+    this.#isBeginning = this.#unseenSince === undefined
     if (this.#observed > this.#wall) this.gap({ starts: this.#wall, ends: this.#observed, why: 'ClockWentBack' })
   }
 
@@ -124,8 +128,11 @@ export class Recorder {
     this.#note({ subject, old, now, isNew })
     const isRecorded = isNew && old.length > 0
     const was = before?.source ?? (isRecorded ? this.#rebuilt(shape, object, old) : undefined)
+    const notBefore = isRecorded ? this.#unseenSince : undefined
     // After a restart, an object that was recorded before is not a new one.
-    if (was !== undefined || !isRecorded) this.#addDeeds(was, after?.source)
+    if (was !== undefined || !isRecorded) this.#addDeeds(was, after?.source, notBefore)
+    if (shape.hasManyMessages === true && after !== undefined && old.length > 0)
+      this.#addFieldDeeds(after.source, old, now, notBefore)
     if (after === undefined) this.#o.writer.names.forget({ kind: shape.type.kind, uid: object.metadata.uid ?? '' })
     return this.#room()
   }
@@ -134,8 +141,14 @@ export class Recorder {
   listed(shape: Shape, uids: ReadonlySet<string>): void {
     this.#flush()
     this.#listed.add(shape.type.kind)
-    for (const { id, uid } of this.#o.writer.openSubjects(shape.type.kind))
-      if (!uids.has(uid)) this.#note({ subject: id, old: this.#o.writer.openOf(id), now: NO_FACTS, isNew: true })
+    for (const { id, uid, name, namespace } of this.#o.writer.openSubjects(shape.type.kind)) {
+      if (uids.has(uid)) continue
+      const old = this.#o.writer.openOf(id)
+      this.#note({ subject: id, old, now: NO_FACTS, isNew: true })
+      const metadata = { name, uid, ...(namespace !== '' && { namespace }) }
+      const named = { apiVersion: '', kind: shape.type.kind, metadata }
+      this.#addDeeds(this.#rebuilt(shape, named, old) ?? named, undefined, this.#unseenSince)
+    }
   }
 
   gap(gap: Gap): void {
@@ -222,11 +235,25 @@ export class Recorder {
     )
   }
 
-  #addDeeds(before: KubeObject | undefined, after: KubeObject | undefined): void {
+  #addDeeds(before: KubeObject | undefined, after: KubeObject | undefined, notBefore: number | undefined): void {
     const kind = (after ?? before)?.kind ?? ''
     const isFirstList = this.#isBeginning && !this.#listed.has(kind)
     if (isFirstList && before === undefined && !DEED_KINDS_AT_BEGINNING.has(kind)) return
-    for (const deed of deedsOf(before, after)) this.#addDeed(deed)
+    for (const deed of deedsOf(before, after)) this.#addDeed(notBefore === undefined ? deed : inGap(deed, notBefore))
+  }
+
+  #addFieldDeeds(object: KubeObject, old: Packed, now: Packed, notBefore: number | undefined): void {
+    const { names } = this.#o.writer
+    const before = new Map(unpacked(old).map(({ topic, value }) => [topic, value]))
+    const textOf = (value: number | undefined) => (value === undefined ? undefined : names.valueText(value))
+    const fields = transitions(old, now).flatMap(({ topic, value }): ChangedField[] => {
+      const path = names.declaredPath(topic)
+      return path === undefined || value === before.get(topic)
+        ? []
+        : [{ path, before: textOf(before.get(topic)), after: textOf(value) }]
+    })
+    if (fields.length === 0) return
+    for (const deed of changedFieldsDeeds({ object, fields, notBefore })) this.#addDeed(deed)
   }
 
   #addDeed(deed: Deed): void {

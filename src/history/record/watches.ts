@@ -75,7 +75,7 @@ class KindWatch {
       type: shape.type as ResourceType<Held>,
       clock,
       random,
-      transform: heldOf(shape, names),
+      transform: heldOf(shape, names, () => (this.#isListed ? undefined : options.aliveAt)),
       notice: (notice) => this.#noticed(notice),
       ...defined({ bookmarkPeriodMs }),
     })

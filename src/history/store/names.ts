@@ -1,6 +1,7 @@
 // Assigns numbers to topics, values and subjects, so that each text is stored once. New ones are pending until their batch is durable.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { sha256 } from '#lib/sha256.ts'
+import { isDeclaredField } from '../deeds/changed-fields.ts'
 
 /** Texts kept in memory; others are looked up in the file by their hash. */
 const MAX_KNOWN_VALUES = 60_000
@@ -16,6 +17,8 @@ export interface Subject {
 
 export class Names {
   readonly #topics = new Map<string, number>()
+  /** Topics of fields that people change. */
+  readonly #declared = new Map<number, string>()
   readonly #values = new Map<string, number>()
   readonly #subjects = new Map<string, Subject>()
   readonly #newTopics: [number, string][] = []
@@ -30,7 +33,7 @@ export class Names {
   constructor(db: DatabaseSync) {
     this.#db = db
     for (const { id, path } of db.prepare('SELECT id, path FROM topic').iterate())
-      this.#topics.set(String(path), Number(id))
+      this.#rememberTopic(String(path), Number(id))
     for (const row of db.prepare('SELECT * FROM subject WHERE id IN (SELECT DISTINCT subject FROM open)').iterate()) {
       const subject = subjectFrom(row)
       this.#subjects.set(keyOf(subject), subject)
@@ -47,9 +50,25 @@ export class Names {
     const known = this.#topics.get(path)
     if (known !== undefined) return known
     const id = this.#nextTopic++
-    this.#topics.set(path, id)
+    this.#rememberTopic(path, id)
     this.#newTopics.push([id, path])
     return id
+  }
+
+  #rememberTopic(path: string, id: number): void {
+    this.#topics.set(path, id)
+    if (isDeclaredField(path)) this.#declared.set(id, path)
+  }
+
+  /** The path of a topic that people change; undefined for all others. */
+  declaredPath(topic: number): string | undefined {
+    return this.#declared.get(topic)
+  }
+
+  /** The text of a value, also of one that is not durable yet. */
+  valueText(id: number): string {
+    for (const [json, n] of this.#newValues) if (n === id) return json
+    return String(this.#db.prepare('SELECT json AS text FROM value WHERE id = ?').get(id)?.['text'] ?? 'null')
   }
 
   /** Undefined if no row has it yet. */

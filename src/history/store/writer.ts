@@ -4,7 +4,7 @@ import { type Packed, NOT_REPORTED, packed } from '../facts/transition.ts'
 import { type DeedLine, beginningOf } from '../deeds/chain.ts'
 import { ALIVE, IMPORTED, ROWS_PER_MS } from './layout.ts'
 import { LINKING_TOPICS, namesIn, namesInDeed } from './links.ts'
-import { Names } from './names.ts'
+import { Names, type Subject, subjectFrom } from './names.ts'
 
 const DAY_MS = 86_400_000
 /** Bounds the memory of marks; marking a value twice costs one more write. */
@@ -119,11 +119,11 @@ export class HistoryWriter {
   }
 
   /** Subjects of a kind that are recorded as existing. */
-  openSubjects(kind: string): readonly { readonly id: number; readonly uid: string }[] {
+  openSubjects(kind: string): readonly Subject[] {
     return this.#db
-      .prepare('SELECT id, uid FROM subject WHERE kind = ? AND id IN (SELECT DISTINCT subject FROM open)')
+      .prepare('SELECT * FROM subject WHERE kind = ? AND id IN (SELECT DISTINCT subject FROM open)')
       .all(kind)
-      .map((r) => ({ id: Number(r['id']), uid: String(r['uid']) }))
+      .map(subjectFrom)
   }
 
   lastDeed(cluster: string): Pick<DeedLine, 'n' | 'digest'> {
