@@ -163,6 +163,27 @@ test.each([
   expect(templateOf(text).replace('#%', '#')).toBe(form.replace('#%', '#'))
 })
 
+test.each([
+  ['a list that is none', 'status/conditions', '"text"'],
+  ['a list of no names', 'status/conditions', '[null,{}]'],
+  ['an item that is none', 'status/conditions/Ready', '7'],
+  ['a section that is none', 'spec', '7'],
+  ['inherited names', '__proto__/x/y', '7'],
+])('%s in an import does not end the program that asks', (_, topic, value) => {
+  const shape = shapeOfKind('Node')
+  if (shape === undefined) throw new Error('nodes are recorded')
+  const known = { reported: undefined }
+  const facts = [
+    { topic: EXISTS, value: 'true', ...known },
+    { topic, value, ...known },
+    { topic: 'status/conditions', value: '["Ready"]', ...known },
+    { topic: 'spec/taints', value: '[]', ...known },
+  ]
+  for (const all of [facts, facts.slice(0, 2), facts.toReversed()])
+    expect(objectFrom({ name: 'n', uid, facts: all }, shape)?.metadata.name).toBe('n')
+  expect(({} as Record<string, unknown>)['x']).toBeUndefined()
+})
+
 test('an object that does not exist has no facts, and is no object', () => {
   const shape = shapeOfKind('Node')
   if (shape === undefined) throw new Error('nodes are recorded')

@@ -163,16 +163,20 @@ export function objectFrom({ namespace, name, uid, facts }: Remembered, shape: S
 }
 
 function sectionOf(object: Record<string, unknown>, name: string): Record<string, unknown> {
-  if (!Object.hasOwn(object, name)) setOwn(object, name, {})
+  // An import may have anything here.
+  if (!Object.hasOwn(object, name) || !isObject(object[name])) setOwn(object, name, {})
   return object[name] as Record<string, unknown>
 }
 
+const isItem = (value: unknown): value is Record<string, Json> => isObject(value)
+
 function itemsOf(members: string, path: string, shape: Shape, byTopic: ReadonlyMap<string, Fact>): readonly Json[] {
   const time = shape.lists[path]?.time
-  return (JSON.parse(members) as readonly string[]).flatMap((token): readonly Json[] => {
-    const fact = byTopic.get(`${path}/${escaped(token)}`)
-    if (fact === undefined) return []
-    const item = JSON.parse(fact.value) as Record<string, Json>
+  const tokens: unknown = JSON.parse(members)
+  return (Array.isArray(tokens) ? tokens : []).flatMap((token): readonly Json[] => {
+    const fact = byTopic.get(`${path}/${escaped(String(token))}`)
+    const item: unknown = fact === undefined ? undefined : JSON.parse(fact.value)
+    if (fact === undefined || !isItem(item)) return []
     if (time !== undefined && fact.reported !== undefined) item[time] = timestamp(fact.reported)
     return [item]
   })
