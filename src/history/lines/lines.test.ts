@@ -117,6 +117,33 @@ test('a redacted export names nobody in a message, a path or a topic, also befor
   expect(message).not.toContain('eu-1')
 })
 
+test('a redacted export has no address, no host of a URL and no name of a stage', () => {
+  const planted = ['10.17.3.9', 'fd00:17::9', 'git.corp.example', 'canary-west']
+  const told = {
+    message:
+      'stage canary-west waits for stage other: dial https://git.corp.example:8443/x via 10.17.3.9:6443, [fd00:17::9]:6443; kubelet 1.36.1 at 12:30:05',
+  }
+  const row = { line: 'row', observed: 1, subject: 1 } as const
+  const all: readonly HistoryLine[] = [
+    { line: 'head', format: EXPORT_FORMAT, cluster: 'hub', from: 0, to: 9, isRedacted: false, isSample: false },
+    { line: 'subject', id: 1, kind: 'Release', namespace: 'kubenode-system', name: 'fleet-1', uid: UID },
+    { ...row, topic: 'status/conditions/Ready', value: JSON.stringify(told) },
+    { ...row, topic: 'status/stages', value: '["canary-west"]' },
+    { ...row, topic: 'status/stages/canary-west', value: '{"name":"canary-west","phase":"Waiting"}' },
+    { ...row, topic: 'status/clusters/a', value: '{"name":"a","stage":"canary-west","phase":"Healthy"}' },
+    { ...row, topic: 'spec', value: '{"stages":[{"name":"canary-west","gates":[]}]}' },
+    { ...row, topic: 'metadata/labels/kubenode.io~1stage', value: '"canary-west"' },
+  ]
+  const redacted = [...redactedLines(() => all, { key: new Uint8Array(32) })]
+  const text = redacted.map(lineText).join('\n')
+  for (const word of planted) expect(text).not.toContain(word)
+  expect(text).toContain('kubelet 1.36.1 at 12:30:05')
+  // The same stage has the same name in a topic, a list and a message.
+  const stage = /status\/stages\/(x[0-9a-f]+)/.exec(text)?.[1]
+  expect(text).toContain(`["${stage}"]`)
+  expect(text).toContain(`stage ${stage} waits for stage other`)
+})
+
 test('a sample has every incident and a few quiet nodes', () => {
   const sample = w.read((r) => {
     const range = { from: r.span()?.begins ?? 0, to: (r.span()?.ends ?? 0) + 1 }

@@ -15,7 +15,7 @@ const KEPT_NAMES: ReadonlySet<string> = new Set([
 ])
 /** Fields with the name of a person, host, network location or redacted object. */
 const NAMING =
-  /^(name|node|machine|machines|target|author|by|approvedBy|plannedBy|endedBy|requester|principal|signer|who|host|hostId|address|providerID|uid|bootID|machineID|systemUUID|url|endpoint|cluster|clusters|incident|permit|permitRef|nextJob|release|previous|token|rack|zone)$/
+  /^(name|node|machine|machines|target|author|by|approvedBy|plannedBy|endedBy|requester|principal|signer|who|host|hostId|address|providerID|uid|bootID|machineID|systemUUID|url|endpoint|cluster|clusters|incident|permit|permitRef|nextJob|release|previous|token|rack|zone|stage|stages)$/
 /** Free text, which may contain any name. */
 const SENTENCE = /^(message|output|seen|text|description|evidence|reason|subject|why|what|value|place)$/
 /** In messages only. Their names are common words, so that replacing them would spoil sentences. */
@@ -25,6 +25,12 @@ const HOSTS: ReadonlySet<string> = new Set(['Node', 'Machine'])
 const WORD = /[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?/g
 /** The names of people are the only ones with these. */
 const OF_PEOPLE = /[ @]/
+/** Stages have common names: in a sentence they are replaced behind this word only. */
+const AFTER_STAGE = /(?<=\bstage )[\w.-]*\w/g
+const STAGE_TOPIC = /^status\/stages\/(.+)$/
+/** Addresses, with four parts or in brackets, and hosts of URLs. */
+const LOCATION =
+  /(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)|(?<=\[)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?=\])|(?<=[a-z]:\/\/)[^\s/:?#"'[\]]+/gi
 const MIN_NAME = 2
 const NUMBER = /^\d+$/
 /** Of a longer name, with the separators between them. */
@@ -59,6 +65,7 @@ class Names {
   readonly #all = new Set<string>()
   readonly #hosts = new Set<string>()
   readonly #people = new Set<string>()
+  readonly #stages = new Set<string>()
   #ofPeople: RegExp | undefined
 
   constructor(hashed: (text: string) => string) {
@@ -81,6 +88,7 @@ class Names {
         break
       case 'row':
         if (line.value !== undefined) this.#addIn(JSON.parse(line.value), fieldOf(line.topic), '')
+        this.#addStage(STAGE_TOPIC.exec(line.topic)?.[1])
         break
       case 'deed':
         this.#addIn(line.deed, '', '')
@@ -93,9 +101,15 @@ class Names {
   /** A field `name` is the name of a redacted object only inside of a field such as `node`. */
   #addIn(value: unknown, field: string, outer: string): void {
     if (typeof value === 'string') {
-      if (NAMING.test(field) && (field !== 'name' || NAMING.test(outer) || OF_PEOPLE.test(value))) this.#add(value)
+      if (isStage(field, outer)) this.#addStage(value)
+      else if (NAMING.test(field) && (field !== 'name' || NAMING.test(outer) || OF_PEOPLE.test(value))) this.#add(value)
     } else if (Array.isArray(value)) for (const item of value) this.#addIn(item, field, outer)
     else if (isObject(value)) for (const [k, v] of Object.entries(value)) this.#addIn(v, k, field)
+  }
+
+  /** Not among the other names: it is often a common word, or that of a cluster. */
+  #addStage(name: string | undefined): void {
+    if (name !== undefined && name !== '') this.#stages.add(name)
   }
 
   #add(name: string): void {
@@ -106,12 +120,14 @@ class Names {
 
   /** For a sentence. */
   inSentence(text: string): string {
-    return this.#withoutPeople(text).replaceAll(WORD, (word) => this.#word(word, this.#all))
+    return this.#withoutPlaces(text)
+      .replaceAll(AFTER_STAGE, (word) => (this.#stages.has(word) ? this.#hashed(word) : word))
+      .replaceAll(WORD, (word) => this.#word(word, this.#all))
   }
 
   /** For any other text: an enumerated value such as a stage may be equal to the name of a cluster. */
   inText(text: string): string {
-    return this.#withoutPeople(text).replaceAll(WORD, (word) => this.#word(word, this.#hosts))
+    return this.#withoutPlaces(text).replaceAll(WORD, (word) => this.#word(word, this.#hosts))
   }
 
   /** A name may be a part of a longer one, such as that of a Pod or a file. */
@@ -128,6 +144,10 @@ class Names {
       from = to - 1
     }
     return out
+  }
+
+  #withoutPlaces(text: string): string {
+    return this.#withoutPeople(text).replaceAll(LOCATION, (place) => this.#hashed(place))
   }
 
   #withoutPeople(text: string): string {
@@ -147,13 +167,17 @@ function* redactedWith(
   names: Names,
   named: (text: string) => string,
 ): Generator<HistoryLine> {
-  const walk = (value: unknown, field: string): unknown => {
+  const walk = (value: unknown, field: string, outer = ''): unknown => {
     if (typeof value === 'string')
-      return NAMING.test(field) ? named(value) : SENTENCE.test(field) ? names.inSentence(value) : names.inText(value)
-    if (Array.isArray(value)) return value.map((item) => walk(item, field))
+      return isStage(field, outer) || NAMING.test(field)
+        ? named(value)
+        : SENTENCE.test(field)
+          ? names.inSentence(value)
+          : names.inText(value)
+    if (Array.isArray(value)) return value.map((item) => walk(item, field, outer))
     if (!isObject(value)) return value
     const out = {}
-    for (const [k, v] of Object.entries(value)) setOwn(out, names.inText(k), walk(v, k))
+    for (const [k, v] of Object.entries(value)) setOwn(out, names.inText(k), walk(v, k, field))
     return out
   }
   for (const line of lines) {
@@ -195,19 +219,23 @@ function* redactedWith(
   }
 }
 
+/** The pipeline names its stages in a list, releases by topic. */
+const isStage = (field: string, outer: string): boolean =>
+  field === 'stage' || field === 'stages' || (field === 'name' && outer === 'stages')
+
 const fieldOf = (topic: string): string => topic.slice(topic.lastIndexOf('/') + 1)
 
 /** A label or annotation may contain any name in its value, and a hardware class in its key. */
 function valueOf(json: string, topic: string, walk: (value: unknown, field: string) => unknown): string {
   const field = fieldOf(topic)
-  const isHost = topic.endsWith('kubernetes.io~1hostname')
+  const isHost = topic.endsWith('kubernetes.io~1hostname') || topic.endsWith('kubenode.io~1stage')
   return JSON.stringify(
     walk(JSON.parse(json), isHost ? 'name' : NAMING.test(field) || SENTENCE.test(field) ? field : 'none'),
   )
 }
 
 /** Topics of list items contain names: `status/matching/NODE`, `status/clusters/NAME`. */
-const ITEMS_BY_NAME = /^(status\/(?:matching|clusters))\/(.+)$/
+const ITEMS_BY_NAME = /^(status\/(?:matching|clusters|stages))\/(.+)$/
 const topicOf = (topic: string, named: (text: string) => string): string =>
   topic.replace(ITEMS_BY_NAME, (_, path: string, name: string) => `${path}/${named(name)}`)
 
