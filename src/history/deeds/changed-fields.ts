@@ -3,6 +3,7 @@
 import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
 import { fieldsOf } from '#lib/fields.ts'
+import { unescaped } from '../facts/facts.ts'
 import { type Deed, UNKNOWN, labelOf, writerOf } from './deeds.ts'
 
 export interface ChangedField {
@@ -79,8 +80,6 @@ function owns({ fieldsV1 }: ManagedFieldsEntry, path: string): boolean {
   for (const token of path.split('/')) at = fieldsOf(at)[`f:${unescaped(token)}`]
   return at !== undefined
 }
-
-const unescaped = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~')
 
 function whatOf({ path, before, after }: ChangedField): readonly string[] {
   if (path === 'spec/unschedulable') {

@@ -30,7 +30,7 @@ const MAX_ANNOTATION = 512
 const MAX_VALUE = 65_536
 
 const escaped = (token: string): string => pointerTo([token]).slice(1)
-const unescaped = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~')
+export const unescaped = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~')
 
 export function factsOf(object: KubeObject, shape: Shape): readonly Fact[] {
   const out: Fact[] = []
