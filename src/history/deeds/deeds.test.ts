@@ -1,6 +1,7 @@
 // Tests who is recorded as the author of a change, and that a modified log is detected.
 import { expect, test } from 'vitest'
 import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
+import type { Json } from '#lib/json.ts'
 import { type DeedLine, beginningOf, chainProblem, chained } from './chain.ts'
 import { changedFieldsDeeds } from './changed-fields.ts'
 import { deedsOf, inGap } from './deeds.ts'
@@ -91,7 +92,7 @@ test('a permit is a deed once it is decided', () => {
 })
 
 const cordon = { path: 'spec/unschedulable', before: undefined, after: 'true' }
-const at = (time: string, fieldsV1: object = {}) =>
+const at = (time: string, fieldsV1: { readonly [key: string]: Json } = {}) =>
   ({ manager: 'kubectl-cordon', operation: 'Update', time, fieldsV1 }) as const
 const node = (...managedFields: readonly ManagedFieldsEntry[]): KubeObject => ({
   apiVersion: 'v1',

@@ -72,13 +72,11 @@ test('what was changed while no recorder ran is a deed after that time, by whom 
   await (await w.recorder()).stop()
   const away = w.clock.now()
   await w.clock.advance(60_000)
-  const written = (fieldsV1: object) => [
-    { manager: 'kubectl', operation: 'Update', time: timestamp(w.clock.now()), fieldsV1 },
-  ]
   const owned = { 'f:spec': { 'f:unschedulable': {} } }
+  const entry = { manager: 'kubectl', operation: 'Update', time: timestamp(w.clock.now()), fieldsV1: owned } as const
   const cordoned = await w.kube.client({ actor: 'test' }).get(nodeType, { name: 'n-1' })
   if (cordoned === undefined) throw new Error('it was planted')
-  const metadata = { ...cordoned.metadata, managedFields: written(owned) }
+  const metadata = { ...cordoned.metadata, managedFields: [entry] }
   w.kube.restore(nodeType, { ...cordoned, metadata, spec: { unschedulable: true } })
   w.kube.poke(nodeType, { name: 'n-2' }, { metadata: { labels: { team: 'a' } } })
   w.kube.uproot(nodeType, { name: 'n-3' })
