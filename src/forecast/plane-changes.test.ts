@@ -162,7 +162,12 @@ describe('in a pipeline', () => {
   const known = (machines: number, history: readonly object[] = []) => [
     planeNow(cluster('1.35.1', 'embedded', { machines: { total: machines }, history })),
   ]
-  const completed = { version: '1.35.1', startedAt: '2026-01-01T00:00:00Z', completedAt: '2026-01-01T00:04:00Z' }
+  const tookMinutes = (minutes: number) => ({
+    version: '1.35.1',
+    startedAt: '2026-01-01T00:00:00Z',
+    completedAt: `2026-01-01T00:${String(minutes).padStart(2, '0')}:00Z`,
+  })
+  const [completed, untimed] = [tookMinutes(4), tookMinutes(0)]
 
   test.each<[string, readonly PlaneNow[] | undefined, object, string]>([
     ['and an approval', undefined, {}, `${takes}, after an approval`],
@@ -174,7 +179,18 @@ describe('in a pipeline', () => {
       `${takes}, after an approval`,
     ],
     ['of a cluster without machines', known(0), {}, `${takes}; no such change of it is recorded`],
-    ['and how long the last one took', known(2, [completed]), {}, `${takes}, after an approval; the last one took 4m`],
+    [
+      'and how long the only one took',
+      known(2, [completed]),
+      {},
+      `${takes}, after an approval; the only one on record took 4m`,
+    ],
+    [
+      'and how long half of them took',
+      known(2, [tookMinutes(2), tookMinutes(30), tookMinutes(5), untimed]),
+      {},
+      `${takes}, after an approval; half of the 3 on record took at most 5m`,
+    ],
   ])('a change of a version says in which stage the cluster has its turn: one %s', (_, now, more, what) => {
     expect(drawn(small, next1, now, more)).toEqual([what])
   })

@@ -27,8 +27,9 @@ export interface PlaneNow {
   readonly flavor?: string
   /** Machines of the cluster, if they were counted. */
   readonly machines?: number
-  /** How long its last completed change of the version took, in milliseconds. */
+  /** How long half of its last changes of the version took at most, in milliseconds; of how many it is known. */
   readonly tookMs?: number
+  readonly timed?: number
   /** Minor versions that its host serves. */
   readonly served?: readonly string[]
   readonly change?: NonNullable<NonNullable<Cluster['status']>['change']>
@@ -49,15 +50,21 @@ export function planeNow({
 }: Cluster): PlaneNow {
   const { change, history = [], machines, served, snapshots = [], versions } = status
   const [running] = versions ?? []
-  const tookMs = history.flatMap(({ startedAt, completedAt }) =>
-    completedAt === undefined ? [] : [Date.parse(completedAt) - Date.parse(startedAt)],
-  )
+  // An entry with equal times was not measured.
+  const times = history
+    .flatMap(({ startedAt, completedAt }) =>
+      completedAt === undefined ? [] : [Date.parse(completedAt) - Date.parse(startedAt)],
+    )
+    .filter((ms) => ms > 0)
+    .toSorted((a, b) => a - b)
+  const tookMs = times[Math.floor((times.length - 1) / 2)]
   return {
     namespace,
     name,
     ...defined({ createdAt: creationTimestamp }),
     ...(running !== undefined && { version: running.version }),
-    ...defined({ change, served, flavor: spec.controlPlane?.flavor, machines: machines?.total, tookMs: tookMs.at(-1) }),
+    ...defined({ change, served, flavor: spec.controlPlane?.flavor, machines: machines?.total, tookMs }),
+    ...(times.length > 0 && { timed: times.length }),
     snapshots: snapshots.map((s) => ({ name: s.name, version: s.version, takenAt: s.takenAt })),
   }
 }
@@ -107,7 +114,7 @@ function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[
     const { name = '', namespace = '' } = wanted.metadata
     const live = now?.find((p) => p.name === name && p.namespace === namespace)
     const turn = turnOf(pipelines, old, risksOf(name, wanted.spec, { spec: old.spec, machines: live?.machines }))
-    const time = now === undefined ? '' : timeText(live?.tookMs)
+    const time = now === undefined ? '' : timeText(live)
     const [oldMinor, newMinor] = [minorOf(from), minorOf(to)]
     // The embedded API server keeps its data across any change of its reported version. Within a minor version the old programs can read what the new ones
     // wrote.
@@ -128,8 +135,12 @@ function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[
   })
 }
 
-const timeText = (tookMs: number | undefined): string =>
-  tookMs === undefined ? '; no such change of it is recorded' : `; the last one took ${formatDuration(tookMs)}`
+/** Inventories of older releases have the last one only. */
+function timeText({ tookMs, timed = 1 }: Pick<PlaneNow, 'tookMs' | 'timed'> = {}): string {
+  if (tookMs === undefined) return '; no such change of it is recorded'
+  const took = formatDuration(tookMs)
+  return timed === 1 ? `; the only one on record took ${took}` : `; half of the ${timed} on record took at most ${took}`
+}
 
 /** They disrupt no machine, and a revert brings back what was declared. */
 const OTHERS = ['replicas', 'resources', 'extraArgs'] as const

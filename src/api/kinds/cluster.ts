@@ -361,6 +361,7 @@ const status = f.waitingStatus('The observed state of the cluster.', {
       ),
       snapshot: s.optional(s.str('The snapshot that a return restores.', { max: 63 })),
       since: s.optional(s.time('What was written since is lost by it.')),
+      startedAt: s.optional(s.time('When it was first observed.')),
     }),
   ),
   rotations: s.optional(

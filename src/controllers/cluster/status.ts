@@ -69,7 +69,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     ...defined({ observedGeneration: generation }),
     phase: phaseAfter(plan, plane, failed, isDone),
     ...availabilityOf(seen),
-    ...(plane !== undefined && ofPlane(plane)),
+    ...(plane !== undefined && ofPlane(plane, before.change, now)),
     ...(addons.length > 0 && { addons }),
     ...(cluster.metadata.namespace === SYSTEM_NAMESPACE && { kubeconfigSecret: secretOf(cluster) }),
     history: historyOf(seen, before, plane, now),
@@ -168,7 +168,7 @@ const secretOf = ({ metadata: { namespace = '', name = '' } }: Cluster) => ({
   key: KUBECONFIG_KEY,
 })
 
-const ofPlane = (plane: ControlPlane): Partial<Status> => ({
+const ofPlane = (plane: ControlPlane, before: Status['change'], now: number): Partial<Status> => ({
   endpoint: plane.endpoint,
   versions: [{ part: 'apiserver', version: plane.version }],
   snapshots: plane.snapshots.slice(-10).map(({ name, takenAt, version, bytes, sha256, revision, objects }) => ({
@@ -180,7 +180,7 @@ const ofPlane = (plane: ControlPlane): Partial<Status> => ({
     objects,
   })),
   ...defined({ restored: plane.restored }),
-  ...changeOf(plane),
+  ...changeOf(plane, before, now),
   ...rotationsIn(plane),
 })
 
@@ -189,13 +189,15 @@ function rotationsIn(plane: ControlPlane): Pick<Status, 'rotations'> {
   return rotations.length === 0 ? {} : { rotations: [...rotations] }
 }
 
-const changeOf = ({ change }: ControlPlane): Pick<Status, 'change'> => {
+const changeOf = ({ change }: ControlPlane, before: Status['change'], now: number): Pick<Status, 'change'> => {
   if (change === undefined) return {}
+  const isSame = before?.from === change.from && before.to === change.to
   const { wayBack, message, ...rest } = change
   return {
     change: {
       ...rest,
       message: fit(message),
+      startedAt: (isSame ? before.startedAt : undefined) ?? timestamp(now),
       ...(wayBack === 'Programs' ? { wayBack } : { wayBack: 'Restore' as const, ...wayBack }),
     },
   }
@@ -303,12 +305,15 @@ function historyOf({ plane: seenPlane }: Seen, before: Status, plane: ControlPla
   if (plane === undefined || plane.state !== 'Running') return history
   const last = history.at(-1)
   if (last?.version === plane.version) return history
-  const at = freeTime(history, plane.version, now)
+  const completedAt = freeTime(history, plane.version, now)
+  // A return to the version before is a part of the same change: its start is not known.
+  const began = before.change?.to === plane.version ? before.change.startedAt : undefined
+  const startedAt = began === undefined ? completedAt : freeTime(history, plane.version, Date.parse(began))
   const snapshot = seenPlane === undefined ? undefined : snapshotBefore(seenPlane.version, plane.version)
   const entry = {
     version: plane.version,
-    startedAt: at,
-    completedAt: at,
+    startedAt,
+    completedAt,
     ...(snapshot !== undefined && plane.snapshots.some((s) => s.name === snapshot) && { snapshot }),
     message: last === undefined ? 'created' : `changed from ${last.version}`,
   }
