@@ -54,6 +54,10 @@ export const historyErrors = errorTable({
     text: 'cannot import into {folder}: it already has a history of cluster {cluster}',
     next: 'import into an empty folder, with --history <folder>',
   },
+  KN17008_unwritten: {
+    text: 'cannot write the import into {folder}: {why}',
+    next: 'free space there, or choose another folder with --history; then delete what this import wrote and import again',
+  },
   KN17010: {
     text: 'cannot run kubenode history {form}: {what} is missing',
     next: 'type kubenode history {form} {usage}',

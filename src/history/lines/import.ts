@@ -1,6 +1,6 @@
 // Imports lines into a history in a folder of its own, for replays and for questions about a remote fleet.
 import { existsSync } from 'node:fs'
-import { KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { fieldsOf } from '#lib/fields.ts'
 import { NOT_REPORTED } from '../facts/transition.ts'
 import { historyErrors } from '../history-errors.ts'
@@ -44,6 +44,10 @@ export async function imported(texts: AsyncIterable<string>, options: ImportOpti
     if (at !== undefined) done.push(at.end())
     return done
   } catch (e) {
+    if (isOfStore(e)) {
+      at?.drop()
+      throw new KubeNodeError(historyErrors.KN17008_unwritten({ folder: options.folder, why: messageOf(e) }))
+    }
     at?.end()
     if (isZlib(e)) throw wrong(options.file, n + 1, 'the file is not gzip, or is cut off')
     throw e
@@ -57,6 +61,7 @@ function whyNot(text: string): string {
     : `its format is ${format}, and this version knows none after ${EXPORT_FORMAT}`
 }
 
+const isOfStore = (e: unknown): boolean => fieldsOf(e)['code'] === 'ERR_SQLITE_ERROR'
 const isZlib = (e: unknown): boolean => String(fieldsOf(e)['code']).startsWith('Z_')
 
 const wrong = (file: string, line: number, why: string): KubeNodeError =>
@@ -119,11 +124,18 @@ class ClusterImport {
 
   end(): Imported {
     if (this.#isOpen) {
-      this.#isOpen = false
       this.#flush()
+      this.#isOpen = false
       this.#writer.close()
     }
     return { cluster: this.#cluster, rows: this.#count }
+  }
+
+  /** Without what is still unwritten. */
+  drop(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#writer.close()
   }
 
   #flush(): void {
