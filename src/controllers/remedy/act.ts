@@ -58,7 +58,7 @@ const superseded = (job: RemedyOperationJob, by: string): RemedyOperationJob => 
   metadata: { ...job.metadata, annotations: { ...job.metadata.annotations, [SUPERSEDED_BY]: by } },
 })
 
-function revisionOf(remedier: NodeRemedier, active: ActiveRule): ControllerRevision {
+export function revisionOf(remedier: NodeRemedier, active: ActiveRule): ControllerRevision {
   const { name = '', uid = '' } = remedier.metadata
   return {
     apiVersion: 'apps/v1',
@@ -87,7 +87,7 @@ function withEvidence(operations: Operations, hasAgent: boolean): Operations {
   return [{ collectEvidence: { kinds: ['KernelLog', 'Journal'] } }, ...operations]
 }
 
-function jobOf({ name, node, active, incident, rung, attempt, dryRun }: WantedJob): RemedyOperationJob {
+export function jobOf({ name, node, active, incident, rung, attempt, dryRun }: WantedJob): RemedyOperationJob {
   const step = active.spec.ladder[rung]
   if (step === undefined) throw new Error(`rule ${active.name} has no rung ${rung}`)
   return {

@@ -30,8 +30,16 @@ export class FutureStamps {
       if (before?.stamp === stamp) found.set(place, isLater(before.since, now) ? { stamp, since: latest } : before)
       else if (stamp > latest && isLater(stamp, now)) found.set(place, { stamp, since: latest })
     }
-    for (const fact of ['conditions', 'components'] as const)
-      for (const [name, thing] of entriesOf(facts[fact])) check(`${fact}/${name}`, thing[SINCE[fact]])
+    // Runs for each change of each node: no lists, and no names unless there is something to look up.
+    for (const fact of ['conditions', 'components'] as const) {
+      const things = facts[fact]
+      if (!isObject(things)) continue
+      for (const name of Object.keys(things)) {
+        const thing = things[name]
+        const stamp = isObject(thing) ? thing[SINCE[fact]] : undefined
+        if (known !== undefined || (typeof stamp === 'string' && stamp > latest)) check(`${fact}/${name}`, stamp)
+      }
+    }
     const machine = isObject(facts['machine']) ? facts['machine'] : undefined
     check('machine', machine?.['agentReachableSince'])
     this.#seen.delete(uid)
@@ -48,11 +56,6 @@ export class FutureStamps {
 }
 
 const isLater = (stamp: string, now: number): boolean => (instantMs(stamp) ?? 0) > now
-
-const entriesOf = (fact: unknown): readonly (readonly [string, Readonly<Record<string, unknown>>])[] =>
-  isObject(fact)
-    ? Object.entries(fact).flatMap(([name, thing]) => (isObject(thing) ? [[name, thing] as const] : []))
-    : []
 
 function withStamps(facts: Facts, found: ReadonlyMap<string, Settled>): Facts {
   const settled: Record<string, unknown> = { ...facts }

@@ -44,7 +44,15 @@ export interface Silence {
 
 const NOBODY: Count = { total: 1, silent: 0, true: new Map(), unknown: new Map() }
 
+/** What other nodes' verdicts may see differently since the last look. */
+export interface MovedCounts {
+  /** Condition types with other counts in some group; undefined: any, because a node came, went, moved or fell silent. */
+  readonly types: ReadonlySet<string> | undefined
+  readonly readiness: boolean
+}
+
 export class Peers {
+  #moved = { types: new Set<string>(), isAny: false, readiness: false }
   readonly #counts = new Map<string, Count>()
   readonly #types = new Map<string, number>()
   readonly #shares = new Map<string, Share>()
@@ -59,14 +67,33 @@ export class Peers {
     const known = this.#shares.get(view.uid)
     const share = shareOf(view)
     if (known !== undefined && isSame(known, share)) return
+    this.#note(known, share)
     if (known !== undefined) this.#add(known, -1)
     this.#shares.set(view.uid, share)
     this.#add(share, 1)
   }
 
+  /** Since the last call. */
+  takeMoved(): MovedCounts {
+    const { types, isAny, readiness } = this.#moved
+    this.#moved = { types: new Set(), isAny: false, readiness: false }
+    return { types: isAny ? undefined : types, readiness }
+  }
+
+  #note(before: Share | undefined, now: Share | undefined): void {
+    if (before?.readiness !== now?.readiness) this.#moved.readiness = true
+    if (before === undefined || now === undefined || before.isSilent !== now.isSilent) this.#moved.isAny = true
+    else if (!sameList(before.keys, now.keys) || !sameList(before.types, now.types)) this.#moved.isAny = true
+    else
+      for (const list of ['trueTypes', 'unknownTypes'] as const)
+        if (!sameList(before[list], now[list]))
+          for (const type of [...before[list], ...now[list]]) this.#moved.types.add(type)
+  }
+
   remove(uid: string): void {
     const known = this.#shares.get(uid)
     if (known === undefined) return
+    this.#note(known, undefined)
     this.#shares.delete(uid)
     this.#add(known, -1)
   }

@@ -116,7 +116,14 @@ test('verdicts kept between reconciles equal those of a full evaluation', async 
           else views.set(name, view)
         }
         const question = { active: rules.flatMap(activeOf), remediers: [], repairsOf: () => ({}) }
+        const before = { version: kept.version, said: said(kept) }
         await kept.update(changed, question, now)
+        if (kept.version === before.version) expect(said(kept)).toEqual(before.said)
+        // Before that time nothing changes by itself.
+        const next = kept.changesAt ?? now + TICK_MS
+        const early = new VerdictBook(clock)
+        await early.update(views, question, Math.max(now, Math.min(next, now + TICK_MS) - 1))
+        expect(said(kept)).toEqual(said(early))
         // Results that change with time alone are evaluated once per tick.
         await kept.update(new Map(), question, now + TICK_MS)
         now += TICK_MS

@@ -4,12 +4,13 @@ import type { Clock } from '#lib/clock.ts'
 import type { ActiveRule } from '#nodes/faults/active-rule.ts'
 import { type NodeView, isAskable } from '#nodes/faults/node-view.ts'
 import { FutureStamps } from '#nodes/faults/future-stamps.ts'
-import { Peers } from '#nodes/faults/peers.ts'
+import { type MovedCounts, Peers } from '#nodes/faults/peers.ts'
 import { judge } from '#nodes/faults/since.ts'
 import { evaluate } from '#policy/evaluate.ts'
 import type { Facts } from '#policy/reading.ts'
 import { type Ruleset, createRuleset } from '#policy/ruleset.ts'
-import { TICK_MS, needsOf } from './rule-needs.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { type RuleNeeds, needsOf, nextChangeOf } from './rule-needs.ts'
 import type { NodeSeen, RuleCounts } from '../seen.ts'
 
 /** Nodes evaluated in one go. Other work runs in between, so that ten thousand nodes at startup block nothing. */
@@ -35,9 +36,18 @@ interface Entry {
   /** Positions of the rules whose selector matches it. */
   readonly selectedBy: readonly number[]
   readonly isTimed: boolean
-  readonly asksOthers: boolean
+  /** Before this time nothing changes unless its facts do. */
+  readonly changesAt: number
+  readonly asksOthers: Others | undefined
   /** False if the rules were replaced since: it is in no count. */
   readonly isCounted: boolean
+}
+
+/** What its rules read of other nodes. */
+interface Others {
+  /** Undefined: any. */
+  readonly types: ReadonlySet<string> | undefined
+  readonly cluster: boolean
 }
 
 interface Counted {
@@ -68,6 +78,7 @@ export class VerdictBook {
   #ruleset: Ruleset = createRuleset([])
   #speaksOf = { repairs: false, cluster: false }
   #counts: Counted[] = []
+  #version = 0
 
   constructor(clock: Pick<Clock, 'sleep'>) {
     this.#clock = clock
@@ -109,6 +120,18 @@ export class VerdictBook {
     )
   }
 
+  /** Increases whenever `bad` or `counts` may have changed. */
+  get version(): number {
+    return this.#version
+  }
+
+  /** The next time at which a verdict can change although nothing happens; undefined: never. */
+  get changesAt(): number | undefined {
+    const times = [...this.#timed].map((name) => this.#entries.get(name)?.changesAt ?? Infinity)
+    const next = Math.min(...times)
+    return next === Infinity ? undefined : next
+  }
+
   /** Whether a node must be evaluated again even if nothing happens. */
   get isTimed(): boolean {
     return this.#timed.size > 0
@@ -121,6 +144,7 @@ export class VerdictBook {
   /** Returns whether the rules changed. When a rule became true is remembered by its name. */
   #setRules(active: readonly ActiveRule[]): boolean {
     if (active.length === this.#active.length && active.every((a, i) => a === this.#active[i])) return false
+    this.#version++
     this.#active = active
     this.#ruleset = createRuleset(active.map((a) => a.rule))
     const needs = active.map((a) => needsOf(a.rule))
@@ -133,6 +157,7 @@ export class VerdictBook {
   #place(name: string, view: NodeView | undefined): void {
     const before = this.#views.get(name)
     if (before !== undefined && before.uid !== view?.uid) this.#peers.remove(before.uid)
+    if ((before === undefined) !== (view === undefined)) this.#version++
     this.#joining.delete(name)
     if (view === undefined) {
       this.#views.delete(name)
@@ -146,10 +171,13 @@ export class VerdictBook {
   }
 
   #addDue(isChanged: boolean, now: number): void {
-    if (isChanged) for (const name of this.#askOthers) this.#due.add(name)
+    if (isChanged && this.#askOthers.size > 0) {
+      const moved = this.#peers.takeMoved()
+      for (const name of this.#askOthers) if (isMoved(moved, this.#entries.get(name)?.asksOthers)) this.#due.add(name)
+    }
     for (const name of this.#timed) {
-      const askedAt = this.#entries.get(name)?.askedAt ?? 0
-      if (now < askedAt || now - askedAt >= TICK_MS) this.#due.add(name)
+      const { askedAt = 0, changesAt = 0 } = this.#entries.get(name) ?? {}
+      if (now < askedAt || now >= changesAt) this.#due.add(name)
     }
   }
 
@@ -184,7 +212,8 @@ export class VerdictBook {
       firstSeen,
       selectedBy,
       isTimed: needs.some((n) => n.time),
-      asksOthers: needs.some((n) => n.peers || n.cluster),
+      changesAt: Math.min(...candidates.map((a) => nextChangeOf(a.rule, facts, now) ?? Infinity)),
+      asksOthers: othersOf(needs),
       isCounted: true,
     }
   }
@@ -214,17 +243,20 @@ export class VerdictBook {
     // For a new node or rule, it is unknown when the match would have been noticed.
     if (onTrue !== undefined && before?.isCounted === true && before.view.uid === entry.view.uid)
       for (const [rule, since] of entry.matches) if (!before.matches.has(rule)) onTrue(rule, since)
+    const version = this.#version
     this.#leave(name)
     this.#entries.set(name, entry)
     this.#count(entry, 1)
+    this.#version = isSameToDecisions(before, entry) ? version : version + 1
     if (entry.matches.size > 0) this.#bad.add(name)
     if (entry.isTimed) this.#timed.add(name)
-    if (entry.asksOthers) this.#askOthers.add(name)
+    if (entry.asksOthers !== undefined) this.#askOthers.add(name)
   }
 
   #leave(name: string): void {
     const entry = this.#entries.get(name)
     if (entry === undefined) return
+    this.#version++
     this.#count(entry, -1)
     this.#entries.delete(name)
     this.#bad.delete(name)
@@ -247,6 +279,37 @@ export class VerdictBook {
       if (counted !== undefined) counted.bad += by
     }
   }
+}
+
+/** Most changes of a node change no verdict. Then nothing needs to be decided again. */
+function isSameToDecisions(before: Entry | undefined, now: Entry): boolean {
+  if (before?.isCounted !== true || before.view.uid !== now.view.uid) return false
+  const [was, is] = [before.view.standing.kind, now.view.standing.kind]
+  if (was !== is || isJoining(before.view) !== isJoining(now.view)) return false
+  if (before.selectedBy.length !== now.selectedBy.length) return false
+  if (before.selectedBy.some((position, n) => position !== now.selectedBy[n])) return false
+  if (before.matches.size === 0 && now.matches.size === 0) return true
+  return jsonEqual(comparable(before.seen), comparable(now.seen))
+}
+
+const comparable = ({ matches, ...seen }: NodeSeen) => ({ ...seen, matches: [...matches] })
+
+function othersOf(needs: readonly RuleNeeds[]): Others | undefined {
+  const asking = needs.filter((n) => n.peers || n.cluster)
+  if (asking.length === 0) return undefined
+  const types = asking.filter((n) => n.peers).map((n) => n.peerTypes)
+  return {
+    types: types.includes(undefined) ? undefined : new Set(types.flatMap((t) => [...(t ?? [])])),
+    cluster: asking.some((n) => n.cluster),
+  }
+}
+
+function isMoved(moved: MovedCounts, asked: Others | undefined): boolean {
+  if (asked === undefined) return false
+  if (asked.cluster && moved.readiness) return true
+  if (asked.types?.size === 0) return false
+  if (moved.types === undefined) return true
+  return asked.types === undefined ? moved.types.size > 0 : !asked.types.isDisjointFrom(moved.types)
 }
 
 const seenOf = (view: NodeView, matches: ReadonlyMap<string, number>): NodeSeen => ({
