@@ -13,6 +13,8 @@ const KEPT_NAMES: ReadonlySet<string> = new Set([
   'MachineComponentSet',
   'ReleasePipeline',
 ])
+/** References to such objects: a replay has to know which rule asked for a repair. */
+const KEPT_REFERENCES: ReadonlySet<string> = new Set(['remedierRef'])
 /** Fields with the name of a person, host, network location or redacted object. */
 const NAMING =
   /^(name|node|machine|machines|target|author|by|approvedBy|plannedBy|endedBy|requester|principal|signer|who|host|hostId|address|providerID|uid|bootID|machineID|systemUUID|url|endpoint|cluster|clusters|incident|permit|permitRef|nextJob|release|previous|token|rack|zone|stage|stages)$/
@@ -168,6 +170,7 @@ function* redactedWith(
   named: (text: string) => string,
 ): Generator<HistoryLine> {
   const walk = (value: unknown, field: string, outer = ''): unknown => {
+    if (typeof value === 'string' && field === 'name' && KEPT_REFERENCES.has(outer)) return value
     if (typeof value === 'string')
       return isStage(field, outer) || NAMING.test(field)
         ? named(value)
