@@ -51,7 +51,7 @@ export function isForeign(permit: OperationPermit, job: RemedyOperationJob): boo
   return wanted.length > 0 && !isForAny(permit, wanted)
 }
 
-function requestFor(job: RemedyOperationJob, target: PermitTarget): Need['request'] {
+export function requestFor(job: RemedyOperationJob, target: PermitTarget): Need['request'] {
   const { node, remedierRef, rung, commit } = job.spec
   return {
     operations: disruptionsOf(job),

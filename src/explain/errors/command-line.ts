@@ -183,6 +183,27 @@ export const commandLine = {
     check: 'the rules in rules/ of KubeNode as examples',
     do: 'write the file that is missing, or export both',
   },
+  KN1342: {
+    cause: 'A condition of --fail-on is not written as one, or names a figure that does not exist.',
+    check: 'the name in the message, and the figures that it lists',
+    do: 'write figures and numbers with > < >= <= == !=, joined by and, or, not',
+  },
+  KN1343: {
+    cause:
+      'The rules of the base do not reproduce the repairs that the history recorded, so a comparison proves nothing.',
+    check: 'the calibration in the output: which repairs are missing or invented',
+    do: 'compare with the rules that were in force: leave --base out, or shorten --since',
+  },
+  KN1344: {
+    cause: 'The history and the fleet name their clusters differently, or the history has several.',
+    check: 'the names in the message',
+    do: 'name them with --cluster and --fleet-cluster',
+  },
+  KN1346: {
+    cause: 'The file of --rules or --base-rules has no valid rules or policies.',
+    check: 'the object in the message',
+    do: 'correct it; kubenode lint FILE shows all problems',
+  },
   KN1345: {
     cause: 'The file for a simulation lacks a Node, or an object in it is incomplete.',
     check: 'the kind and name in the message',

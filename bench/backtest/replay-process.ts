@@ -1,0 +1,69 @@
+// A process of its own: replays a month and prints its figures as JSON. A tenth of the rules have another hold-down on the second side.
+import { Backtest } from '#forecast/backtest/backtest.ts'
+import { parsedLine } from '#history/lines/line.ts'
+import { systemClock } from '#lib/system-clock.ts'
+import { rounded } from '../result.ts'
+import { BEGINS, MONTH_MS, month, rulesOf } from './month.ts'
+
+const MIB = 1024 * 1024
+const SAMPLE = 50_000
+
+const [nodes = 0, transitions = 0, rules = 0] = process.argv.slice(2).map(Number)
+
+/** Made and thrown away, so that the time of making lines can be subtracted. */
+function makingCpuMs(): number {
+  const before = process.cpuUsage()
+  let n = 0
+  for (const line of month(nodes, transitions, rules)) n += line.line === 'row' ? 1 : 0
+  const { user, system } = process.cpuUsage(before)
+  return n === 0 ? 0 : (user + system) / 1_000
+}
+
+function readUsPerRow(): number {
+  const texts: string[] = []
+  for (const line of month(nodes, transitions, rules)) {
+    texts.push(JSON.stringify(line))
+    if (texts.length >= SAMPLE) break
+  }
+  const at = systemClock.monotonic()
+  for (const text of texts) parsedLine(text)
+  return ((systemClock.monotonic() - at) * 1_000) / texts.length
+}
+
+const readUs = readUsPerRow()
+const making = makingCpuMs()
+const backtest = new Backtest({
+  cluster: 'bench',
+  base: { rules: rulesOf(rules, '1m'), policies: [] },
+  change: { rules: rulesOf(rules, '10m'), policies: [] },
+  seeds: 0,
+})
+const before = process.cpuUsage()
+let [rows, early, rss] = [0, 0, 0]
+const heapMib = (): number => {
+  globalThis.gc?.()
+  return process.memoryUsage().heapUsed / MIB
+}
+for (const line of month(nodes, transitions, rules)) {
+  const taken = backtest.take(line)
+  if (taken !== undefined) await taken
+  if (line.line === 'row' && line.observed > BEGINS) rows++
+  if (rows % 10_000 !== 0) continue
+  rss = Math.max(rss, process.memoryUsage.rss() / MIB)
+  if (early === 0 && rows >= transitions / 10) early = heapMib()
+}
+const result = await backtest.end(BEGINS + MONTH_MS)
+const { user, system } = process.cpuUsage(before)
+const heap = heapMib()
+const cpuMs = (user + system) / 1_000 - making
+const figures = {
+  replay_cpu_s: rounded(cpuMs / 1_000),
+  us_per_row: rounded((cpuMs * 1_000) / rows),
+  heap_early_mib: rounded(early),
+  heap_mib: rounded(heap),
+  rss_mib: rounded(rss),
+  read_us_per_row: rounded(readUs),
+  repairs_base: result.base.total.jobs,
+  repairs_change: result.change.total.jobs,
+}
+console.log(JSON.stringify(figures))

@@ -1,0 +1,33 @@
+// The numbered errors of kubenode rules backtest, review and suggest.
+import { errorTable } from '#lib/error-table.ts'
+
+export const backtestErrors = errorTable({
+  KN1342: {
+    text: 'cannot read the condition {text}: {why}',
+    next: "write figures and numbers, as in --fail-on 'added.reboots > 5 or needless.share > 10%'",
+  },
+  KN1342_figure: {
+    text: 'there is no figure {name}{hint}',
+    next: 'use one of {known}',
+  },
+  KN1343: {
+    text: 'cannot judge the change: the rules of the base reproduce {share} of the recorded repairs, and a judgement needs {needed}',
+    next: 'compare with the rules that were in force: leave --base out, or name their commit; a shorter --since may begin after they changed',
+  },
+  KN1344: {
+    text: 'cannot tell which cluster of the fleet the history of {cluster} belongs to: the fleet declares {known}',
+    next: 'name it with --fleet-cluster',
+  },
+  KN1344_many: {
+    text: 'cannot replay several clusters at once: the history has {known}',
+    next: 'name one with --cluster',
+  },
+  KN1344_none: {
+    text: 'cannot replay the history of {cluster}: it has {known}',
+    next: 'correct --cluster',
+  },
+  KN1346: {
+    text: 'cannot read {file} as rules: {why}',
+    next: 'name a file with NodeRemedier and DefenderPolicy objects, as YAML or JSON',
+  },
+})

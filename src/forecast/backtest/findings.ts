@@ -1,0 +1,221 @@
+// A comparison in words: headline, tables and examples, the same for every form of output. Pure; computes nothing that the result does not have.
+import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
+import { formatDuration } from '#lib/duration.ts'
+import type { GateHit } from './gate.ts'
+import {
+  type BacktestResult,
+  type ClosedSums,
+  type Example,
+  type SideResult,
+  type Spread,
+  TRUSTED_SHARE,
+  isTrusted,
+} from './result.ts'
+import type { Bound, Peak, RuleSums } from './sums.ts'
+
+export interface Table {
+  readonly title: string
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+export interface Findings {
+  readonly title: string
+  readonly about: string
+  readonly calibration: string
+  readonly isTrusted: boolean
+  readonly tables: readonly Table[]
+  /** Each with the command that explains it. */
+  readonly examples: readonly {
+    readonly title: string
+    readonly lines: readonly { readonly what: string; readonly command: string }[]
+  }[]
+  readonly notes: readonly string[]
+  readonly gates: readonly string[]
+}
+
+export interface Asked {
+  /** Whose rules: `commit 3f1c9e0a7b5d`. */
+  readonly base: string
+  readonly change: string
+  /** As it is typed again. */
+  readonly history: string | undefined
+  readonly gates: readonly string[]
+}
+
+export const percent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`
+
+export function findingsOf(result: BacktestResult, hits: readonly GateHit[], asked: Asked): Findings {
+  const { cluster, from, to, rows, nodes, unknownShare } = result
+  return {
+    title: `Rules of ${asked.change} against ${asked.base}, in cluster ${cluster}`,
+    about: `${timestamp(from)} to ${timestamp(to)}: ${counted(nodes, 'node')}, ${counted(rows, 'recorded change')}, nothing recorded ${percent(unknownShare)} of the time`,
+    calibration: calibrationText(result),
+    isTrusted: isTrusted(result),
+    tables: tablesOf(result),
+    examples: examplesOf(result, asked),
+    notes: notesOf(result),
+    gates: isTrusted(result) ? hits.map(gateText) : [],
+  }
+}
+
+function calibrationText(result: BacktestResult): string {
+  const { recorded, predicted, matched, exact, share } = result.calibration
+  if (recorded + predicted === 0)
+    return 'Calibration: no repair was recorded and the base asks for none, so there is nothing to compare with'
+  const exactly = exact === matched ? '' : `, ${exact} of them to the second`
+  const what = `Calibration: the base asks for ${predicted} repairs, ${recorded} were recorded, ${matched} are the same${exactly} (${percent(share)})`
+  return isTrusted(result)
+    ? what
+    : `${what}. Not to be trusted: below ${percent(TRUSTED_SHARE)} the base does not explain what happened, and no gate is judged`
+}
+
+const both = (base: number, change: number): string => (base === change ? String(base) : `${base} → ${change}`)
+const minutes = (n: number): string => String(Math.round(n))
+
+function tablesOf(result: BacktestResult): readonly Table[] {
+  const { rules, base, change, permits, closed } = result
+  const shown = rules.filter((r) => r.base.jobs + r.change.jobs > 0)
+  const cells = (b: RuleSums, c: RuleSums): readonly string[] => [
+    both(b.jobs, c.jobs),
+    both(b.needless, c.needless),
+    both(b.censored, c.censored),
+    both(b.reboots, c.reboots),
+    both(b.drains, c.drains),
+    both(b.relapses, c.relapses),
+    both(Math.round(b.nodeMinutes), Math.round(c.nodeMinutes)),
+  ]
+  const tables: (Table | undefined)[] = [
+    {
+      title: 'Open loop: what would have been asked for if no repair changed anything',
+      columns: [
+        'Rule',
+        'Repairs',
+        'Added',
+        'Removed',
+        'Earlier',
+        'Later',
+        'Needless',
+        'Censored',
+        'Reboots',
+        'Drains',
+        'Relapses',
+        'Node-minutes',
+      ],
+      rows: [
+        ...shown.map((r) => {
+          const [jobs = '', ...more] = cells(r.base, r.change)
+          return [r.rule, jobs, String(r.added), String(r.removed), String(r.earlier), String(r.later), ...more]
+        }),
+        (() => {
+          const { added, removed, earlier, later } = result.total
+          const [jobs = '', ...more] = cells(base.total, change.total)
+          return ['all', jobs, String(added), String(removed), String(earlier), String(later), ...more]
+        })(),
+      ],
+    },
+    {
+      title: 'In sum',
+      columns: ['What', 'Base', 'Change'],
+      rows: [
+        ['nodes down for 10m without a repair', String(base.missed), String(change.missed)],
+        ['most of a zone out at once', peakText(base.peaks.zone), peakText(change.peaks.zone)],
+        ['most of a rack out at once', peakText(base.peaks.rack), peakText(change.peaks.rack)],
+        ['widest budget that differs', budgetText(base), budgetText(change)],
+      ],
+    },
+    boundTable(base, change),
+    permits.asked === 0
+      ? undefined
+      : {
+          title: 'Recorded requests of rollouts, maintenance and people, under the policies of both',
+          columns: ['Asked', 'Granted', 'Refused', 'Allowed', 'Later', 'Sooner'],
+          rows: [
+            [
+              permits.asked,
+              both(permits.granted.base, permits.granted.change),
+              permits.refused,
+              permits.allowed,
+              permits.later,
+              permits.sooner,
+            ].map(String),
+          ],
+        },
+    closed === undefined ? undefined : closedTable(closed),
+  ]
+  return tables.filter((t) => t !== undefined)
+}
+
+const peakText = (peak: Peak | undefined): string =>
+  peak === undefined
+    ? 'none'
+    : `${peak.machines} of ${peak.of} in ${peak.place} (${percent(peak.share)}) at ${timestamp(peak.at)}`
+
+const budgetText = ({ budget }: SideResult): string =>
+  budget.share === 0 ? 'none' : `${percent(budget.share)} (${budget.what})`
+
+const MOST_BOUND = 10
+
+function boundTable(base: SideResult, change: SideResult): Table | undefined {
+  const of = (side: SideResult): ReadonlyMap<string, Bound> =>
+    new Map([...side.limits, ...side.gates].map((b) => [b.what, b]))
+  const [a, b] = [of(base), of(change)]
+  const text = (bound: Bound | undefined) =>
+    bound === undefined ? 'never' : `${formatDuration(bound.ms)}, ${bound.times} times`
+  const names = [...new Set([...b.keys(), ...a.keys()])].slice(0, MOST_BOUND)
+  if (names.length === 0) return undefined
+  return {
+    title: 'What made repairs and requests wait',
+    columns: ['Limit', 'Base', 'Change'],
+    rows: names.map((name) => [name, text(a.get(name)), text(b.get(name))]),
+  }
+}
+
+function closedTable({ seeds, outcomes, base, change }: NonNullable<BacktestResult['closed']>): Table {
+  const text = ({ median, p95 }: Spread): string => `${minutes(median)} (${minutes(p95)})`
+  const row = (what: string, of: (sums: ClosedSums) => Spread): readonly string[] => [
+    what,
+    text(of(base)),
+    text(of(change)),
+  ]
+  return {
+    title: `Closed loop: if repairs helped as often as in the history (${counted(outcomes, 'outcome')}, ${counted(seeds, 'run')}), median and 95th percentile`,
+    columns: ['What', 'Base', 'Change'],
+    rows: [
+      row('repairs', (s) => s.jobs),
+      row('reboots', (s) => s.reboots),
+      row('drains', (s) => s.drains),
+      row('minutes with a fault', (s) => s.faultMinutes),
+    ],
+  }
+}
+
+function examplesOf({ examples }: BacktestResult, { history }: Asked): Findings['examples'] {
+  const source = history === undefined ? '' : ` --history ${history}`
+  const of = (title: string, list: readonly Example[]) => ({
+    title,
+    lines: list.map(({ node, rule, at }) => ({
+      what: `${node}${rule === '' ? '' : ` by ${rule}`} at ${timestamp(at)}`,
+      command: `kubenode why node/${node} --at ${timestamp(at)}${source}`,
+    })),
+  })
+  return [
+    of('Only the change repairs', examples.added),
+    of('Only the base repairs', examples.removed),
+    of('Needless under the change', examples.needless),
+    of('Down without a repair under the change only', examples.missed),
+  ].filter(({ lines }) => lines.length > 0)
+}
+
+function notesOf({ base, change }: BacktestResult): readonly string[] {
+  const censored = change.total.jobs === 0 ? 0 : change.total.censored / change.total.jobs
+  return [
+    'Needless: the fault ended by itself within the time that the repair takes.',
+    `Censored: a real repair or a person was changing the node, so what happened then proves nothing (${percent(censored)} of the repairs of the change; ${base.total.censored} of ${base.total.jobs} of the base).`,
+    'Not replayed: blame of versions and racks, the brake over all clusters, rules of policies about error budgets, and pods.',
+  ]
+}
+
+const gateText = ({ gate, seen }: GateHit): string =>
+  `${gate} (${seen.map(([name, value]) => `${name} is ${/share|^peak\.(zone|rack)$|rule\.needless|calibration/.test(name) ? percent(value) : value}`).join(', ')})`

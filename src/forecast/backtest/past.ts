@@ -1,0 +1,168 @@
+// Follows a stream of recorded lines as moments: all rows with one time of observation change the cluster at once. Keeps only the present state.
+import type { KubeObject } from '#api/schema/object.ts'
+import type { DeedLine } from '#history/deeds/chain.ts'
+import { type Shape, shapeOfKind } from '#history/facts/shapes.ts'
+import type { GapLine, HistoryLine } from '#history/lines/line.ts'
+import type { Subject } from '#history/store/names.ts'
+import { assertNever } from '#lib/errors.ts'
+import { LiveObject, ParsedValues, type TopicPlace, placeOfTopic } from './live-object.ts'
+
+/** What decisions about repairs and their permits read. */
+const KINDS: ReadonlySet<string> = new Set([
+  'Node',
+  'Machine',
+  'NodeRemedier',
+  'RemedyOperationJob',
+  'OperationalHold',
+  'MaintenanceEvent',
+  'DefenderPolicy',
+  'OperationPermit',
+  'Approval',
+])
+
+export interface PastChange {
+  readonly subject: Subject
+  /** Undefined: it was deleted. */
+  readonly object: KubeObject | undefined
+  readonly topics: ReadonlySet<string>
+}
+
+export interface Moment {
+  readonly at: number
+  readonly changes: readonly PastChange[]
+  readonly gaps: readonly GapLine[]
+  readonly deeds: readonly DeedLine[]
+  readonly rows: number
+}
+
+type Line = Exclude<HistoryLine, { readonly line: 'head' }>
+
+function timeOf(line: Line): number | undefined {
+  if (line.line === 'row') return line.observed
+  if (line.line === 'gap') return line.starts
+  return line.line === 'deed' ? line.deed.observed : undefined
+}
+
+/** Whether a change of this topic can matter to anyone. The value is kept either way. */
+export type IsRead = (kind: string, topic: string, isDetail: boolean) => boolean
+
+export class Past {
+  readonly #live = new Map<number, LiveObject>()
+  readonly #values = new ParsedValues()
+  readonly #topics = new Map<string, Map<string, TopicPlace>>()
+  readonly #isRead: IsRead
+  readonly #changed = new Map<LiveObject, Set<string>>()
+  #gaps: GapLine[] = []
+  #deeds: DeedLine[] = []
+  #rows = 0
+  #at: number | undefined
+  #pending: Line | undefined
+
+  constructor(isRead: IsRead) {
+    this.#isRead = isRead
+  }
+
+  /** Returns the moment that this line ends. The line itself takes effect with the next call, so that every reader has the ended moment. */
+  take(line: Line): Moment | undefined {
+    this.#catchUp()
+    const at = timeOf(line)
+    const ended = at === undefined ? undefined : this.#turnTo(at)
+    if (ended === undefined) this.#apply(line)
+    else this.#pending = line
+    return ended
+  }
+
+  /** The last moment. */
+  end(): Moment | undefined {
+    this.#catchUp()
+    return this.#turnTo(undefined)
+  }
+
+  #catchUp(): void {
+    if (this.#pending !== undefined) this.#apply(this.#pending)
+    this.#pending = undefined
+  }
+
+  #apply(line: Line): void {
+    switch (line.line) {
+      case 'subject':
+        if (KINDS.has(line.kind)) this.#addSubject(line)
+        return
+      case 'gap':
+        this.#gaps.push(line)
+        return
+      case 'deed':
+        this.#deeds.push(line.deed)
+        return
+      case 'row': {
+        this.#rows++
+        const live = this.#live.get(line.subject)
+        if (live === undefined) return
+        const place = this.#placeOf(live.shape, line.topic)
+        const isDetail = live.isDetail(place, line.value, line.reported)
+        live.take(place, line.value, line.reported)
+        if (!this.#isRead(live.shape.type.kind, line.topic, isDetail)) return
+        const topics = this.#changed.get(live) ?? new Set()
+        this.#changed.set(live, topics.add(line.topic))
+        return
+      }
+      default:
+        assertNever(line)
+    }
+  }
+
+  /** All objects of a kind as they are now. */
+  all(kind: string): readonly PastChange[] {
+    return [...this.#live.values()]
+      .filter((live) => live.shape.type.kind === kind && live.exists)
+      .map((live) => changeOf(live, new Set()))
+  }
+
+  uidOf(subject: number): string | undefined {
+    return this.#live.get(subject)?.subject.uid
+  }
+
+  #addSubject({ id, kind, namespace, name, uid }: Subject): void {
+    const shape = shapeOfKind(kind)
+    if (shape !== undefined) this.#live.set(id, new LiveObject({ id, kind, namespace, name, uid }, shape, this.#values))
+  }
+
+  #placeOf(shape: Shape, topic: string): TopicPlace {
+    const { kind } = shape.type
+    const ofKind = this.#topics.get(kind) ?? new Map<string, TopicPlace>()
+    this.#topics.set(kind, ofKind)
+    const known = ofKind.get(topic)
+    if (known !== undefined) return known
+    if (ofKind.size >= MAX_TOPICS) ofKind.clear()
+    const found = placeOfTopic(topic, shape)
+    ofKind.set(topic, found)
+    return found
+  }
+
+  /** Lines of a file are in the order of observation. A line that is not counts as observed with the one before it. */
+  #turnTo(at: number | undefined): Moment | undefined {
+    const before = this.#at
+    if (before === undefined || (at !== undefined && at <= before)) {
+      this.#at ??= at
+      return undefined
+    }
+    const changes = [...this.#changed].map(([live, topics]) => changeOf(live, topics))
+    for (const [live] of this.#changed) if (!live.exists) this.#live.delete(live.subject.id)
+    const moment = { at: before, changes, gaps: this.#gaps, deeds: this.#deeds, rows: this.#rows }
+    this.#changed.clear()
+    this.#gaps = []
+    this.#deeds = []
+    this.#rows = 0
+    this.#at = at
+    return moment
+  }
+}
+
+/** Topics of one kind: conditions, labels, and one for each node that a rule matched. */
+const MAX_TOPICS = 50_000
+
+const changeOf = (live: LiveObject, topics: ReadonlySet<string>): PastChange => ({
+  subject: live.subject,
+  object: live.object(),
+  topics,
+})

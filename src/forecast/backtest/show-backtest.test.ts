@@ -1,0 +1,119 @@
+// What the command prints and how it exits: a history that its base explains is judged, and one that it does not explain is not.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { PAST_START, PastLines, remedierOf } from '#test/support/worlds/past-lines.ts'
+import { writeLines } from '#history/lines/file.ts'
+import { isKubeNodeError } from '#lib/errors.ts'
+import { Exit } from '#lib/terminal/exit.ts'
+import { parsedExpression } from './expression.ts'
+import { type BacktestAsked, showBacktest } from './show-backtest.ts'
+
+const MINUTE = 60_000
+const folder = mkdtempSync(join(tmpdir(), 'kubenode-backtest-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const none = remedierOf('flaky', 'Flaky', { mode: 'Shadow' })
+const reboots = remedierOf('flaky', 'Flaky', {
+  for: '0s',
+  ladder: [{ operations: [{ reboot: {} }], timeout: '20m', verify: { stableFor: '1m' } }],
+})
+writeFileSync(join(folder, 'none.json'), JSON.stringify(none))
+writeFileSync(join(folder, 'reboots.json'), JSON.stringify(reboots))
+
+const past = new PastLines()
+for (let n = 0; n < 10; n++) past.node(PAST_START, `n${n}`)
+for (let n = 1; n < 30; n++) {
+  past.condition(PAST_START + n * 60 * MINUTE, `n${n % 10}`, 'Flaky', 'True')
+  past.condition(PAST_START + n * 60 * MINUTE + MINUTE, `n${n % 10}`, 'Flaky', 'False')
+}
+const history = join(folder, 'past.jsonl.gz')
+await writeLines(past.file(PAST_START + 40 * 60 * MINUTE), history)
+
+async function asked(more: Partial<BacktestAsked>) {
+  const out: string[] = []
+  const err: string[] = []
+  const io = {
+    cwd: folder,
+    isTerminal: false,
+    out: (t: string) => void out.push(t),
+    err: (t: string) => void err.push(t),
+  }
+  const options: BacktestAsked = {
+    history: 'past.jsonl.gz',
+    commit: 'HEAD',
+    path: '.',
+    seeds: 2,
+    failOn: [],
+    gates: true,
+    output: 'text',
+    weakCage: 'refuse',
+    weakCageNote: '',
+    baseRules: 'none.json',
+    rules: 'reboots.json',
+    ...more,
+  }
+  const ended = await showBacktest(
+    options,
+    () => expect.unreachable(),
+    io as unknown as Parameters<typeof showBacktest>[2],
+  ).then(
+    () => 'passed',
+    (e: unknown) => (e instanceof Exit ? `exit ${e.code}` : isKubeNodeError(e) ? e.message : String(e)),
+  )
+  return { out: out.join(''), err: err.join(''), ended }
+}
+
+describe('a rule that reboots what ends by itself', () => {
+  test('is refused, with its figures and examples that can be explained', async () => {
+    const { out, err, ended } = await asked({})
+    expect(ended).toBe('exit 1')
+    expect(err).toContain('--fail-on: needless.share > 10% and added.needless >= 3')
+    expect(out).toMatch(/^flaky +0 → 29 +29 +0 +0 +0 +0 → 29 +0 +0 → 29/m)
+    expect(out).toContain('kubenode why node/n1 --at 2026-10-01T01:00:00Z --history past.jsonl.gz')
+  })
+
+  test('as a comment, and as a test report', async () => {
+    const { out } = await asked({ output: 'markdown' })
+    expect(out).toContain('<!-- kubenode-backtest -->')
+    expect(out).toContain('**✖ Refused**')
+    const { out: report } = await asked({ output: 'junit' })
+    expect(report).toMatch(/tests="6" failures="2"/)
+    expect(report).toContain('<testcase classname="kubenode rules backtest" name="calibration"></testcase>')
+  })
+
+  test('passes where the shipped gates are left out, unless a condition of the user is true', async () => {
+    expect((await asked({ gates: false })).ended).toBe('passed')
+    expect((await asked({ gates: false, failOn: ['added.reboots > 5 or missed > 0'] })).ended).toBe('exit 1')
+    expect((await asked({ gates: false, failOn: ['added.reboots > 50'] })).ended).toBe('passed')
+  })
+})
+
+test('a base that does not explain the recorded repairs is not trusted, and judges nothing', async () => {
+  // The base would have rebooted 29 times, and no job did.
+  const { out, ended } = await asked({ baseRules: 'reboots.json' })
+  expect(out).toContain('Not to be trusted')
+  expect(ended).toMatch(/^KN1343: cannot judge the change: the rules of the base reproduce 0% of the recorded repairs/)
+})
+
+describe('a condition', () => {
+  const known = ['a.b', 'c']
+  const figures = { 'a.b': 0.2, c: 3 }
+  test.each([
+    ['a.b > 10%', true],
+    ['a.b > 0.2', false],
+    ['a.b >= 20% and c == 3', true],
+    ['not (a.b > 10%) or c < 3', false],
+    ['c != 3 or a.b <= 0.2 and c > 2', true],
+  ])('%s is %s', (text, expected) => expect(parsedExpression(text, known).isTrue(figures)).toBe(expected))
+
+  test.each([
+    ['a.x > 1', 'KN1342: there is no figure a.x (did you mean a.b?); use one of a.b, c'],
+    ['c >', 'KN1342: cannot read the condition "c >": it ends too early'],
+    ['c', 'a comparison such as > is missing after c'],
+    ['(c > 1', 'a parenthesis is not closed'],
+    ['c > 1 $', '$ cannot be read'],
+    ['c > 1 c', 'c is not expected there'],
+  ])('%s is refused', (text, why) => expect(() => parsedExpression(text, known)).toThrow(why))
+})

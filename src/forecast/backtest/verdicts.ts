@@ -1,0 +1,245 @@
+// Which rules of both sides are true for which nodes, by the remedy controller's own book. A rule that both sides have is evaluated once.
+import type { Machine } from '#api/kinds/machine.ts'
+import { jsonEqual } from '#lib/json.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import { VerdictBook } from '#controllers/remedy/verdicts/verdict-book.ts'
+import type { NodeSeen, RuleCounts } from '#controllers/remedy/seen.ts'
+import type { ActiveRule } from '#nodes/faults/active-rule.ts'
+import { type NodeView, nodeView } from '#nodes/faults/node-view.ts'
+import type { Node } from '#nodes/objects.ts'
+import type { Facts } from '#policy/reading.ts'
+import type { PastChange } from './past.ts'
+import { NOTHING_READ, type ReadByRules, isReadTopic, readByRules, readsRepairs } from './rule-set.ts'
+
+export const SIDES = ['base', 'change'] as const
+export type Side = (typeof SIDES)[number]
+type Part = 'shared' | Side
+
+export interface SideOfRules {
+  readonly active: readonly ActiveRule[]
+  readonly remediers: readonly NodeRemedier[]
+  readonly repairsOf: (uid: string, now: number) => Facts
+}
+
+interface BookPart {
+  readonly book: VerdictBook
+  active: readonly ActiveRule[]
+  read: ReadByRules
+  readonly due: Set<string>
+  /** Its rules changed. */
+  isStale: boolean
+  changesAt: number
+}
+
+/** What one side decides about. */
+export interface SideVerdicts {
+  readonly nodes: readonly NodeSeen[]
+  readonly counts: ReadonlyMap<string, RuleCounts>
+}
+
+/** What the Defender reads of a Machine, beside what rules read. */
+const OF_HEALTH = /^status\/(components|conditions\/Ready)/
+
+const MAX_TOPICS = 50_000
+
+const NO_SLEEP = { sleep: async () => undefined }
+
+export class Verdicts {
+  readonly #nodes = new Map<string, Node>()
+  readonly #machines = new Map<string, Machine>()
+  /** Node UID → names of the Machines that claim it. */
+  readonly #claims = new Map<string, Set<string>>()
+  readonly #views = new Map<string, NodeView>()
+  readonly #parts: Readonly<Record<Part, BookPart>> = { shared: emptyPart(), base: emptyPart(), change: emptyPart() }
+  #seen: Partial<Record<Side, { readonly version: number; readonly verdicts: SideVerdicts }>> = {}
+  #sides: Readonly<Record<Side, readonly ActiveRule[]>> | undefined
+  /** By kind and topic, until the rules change. */
+  readonly #read = new Map<string, boolean>()
+  readonly #allObjects: () => readonly PastChange[]
+
+  /** `allObjects`: every Node and Machine as it is now, for rules that read what no rule read before. */
+  constructor(allObjects: () => readonly PastChange[]) {
+    this.#allObjects = allObjects
+  }
+
+  view(node: string): NodeView | undefined {
+    return this.#views.get(node)
+  }
+
+  get views(): Iterable<NodeView> {
+    return this.#views.values()
+  }
+
+  isRead(kind: string, topic: string, isDetail: boolean): boolean {
+    if (kind !== 'Node' && kind !== 'Machine') return true
+    const key = isDetail ? `${kind} ${topic} ` : `${kind} ${topic}`
+    const known = this.#read.get(key)
+    if (known !== undefined) return known
+    const isRead = this.#isReadNow(kind, topic, isDetail)
+    if (this.#read.size >= MAX_TOPICS) this.#read.clear()
+    this.#read.set(key, isRead)
+    return isRead
+  }
+
+  #isReadNow(kind: string, topic: string, isDetail: boolean): boolean {
+    if (kind === 'Machine' && OF_HEALTH.test(topic)) return true
+    return Object.values(this.#parts).some((part) => isReadTopic(kind, topic, part.read, isDetail))
+  }
+
+  /** Returns the names of the nodes that changed. */
+  take(changes: readonly PastChange[]): ReadonlySet<string> {
+    const touched = new Set<string>()
+    for (const change of changes) {
+      const names = change.subject.kind === 'Node' ? [this.#takeNode(change)] : []
+      if (change.subject.kind === 'Machine') names.push(...this.#takeMachine(change))
+      for (const name of names) {
+        touched.add(name)
+        const { kind } = change.subject
+        for (const part of Object.values(this.#parts))
+          if (change.topics.size === 0 || [...change.topics].some((t) => isReadTopic(kind, t, part.read)))
+            part.due.add(name)
+      }
+    }
+    for (const name of touched) this.#place(name)
+    return touched
+  }
+
+  /** Whether a node waits for its evaluation. */
+  get isDue(): boolean {
+    const { shared, base, change } = this.#parts
+    return shared.due.size > 0 || base.due.size > 0 || change.due.size > 0
+  }
+
+  /** `sides`: when its rules are the same lists as before, nothing but the changed nodes is evaluated. */
+  async update(sides: Readonly<Record<Side, SideOfRules>>, now: number): Promise<void> {
+    this.#setRules(sides)
+    for (const part of ['shared', ...SIDES] as const) {
+      const held = this.#parts[part]
+      const { book, active, due } = held
+      if (active.length === 0 && !held.isStale) due.clear()
+      if (!held.isStale && (active.length === 0 || (due.size === 0 && held.changesAt > now))) continue
+      const side = sides[part === 'change' ? 'change' : 'base']
+      const { remediers, repairsOf } = side
+      await book.update(
+        new Map([...due].map((name) => [name, this.#views.get(name)])),
+        { active, remediers, repairsOf },
+        now,
+      )
+      due.clear()
+      held.isStale = false
+      held.changesAt = book.changesAt ?? Infinity
+    }
+  }
+
+  /** A repair of the node changed a fact that rules read. */
+  noteRepair(side: Side, node: string): void {
+    if (this.#parts[side].active.some(readsRepairs)) this.#parts[side].due.add(node)
+  }
+
+  of(side: Side): SideVerdicts {
+    const version = this.versionOf(side)
+    const known = this.#seen[side]
+    if (known?.version === version) return known.verdicts
+    const [shared, own] = [this.#parts.shared, this.#parts[side]]
+    const verdicts: SideVerdicts = {
+      nodes: own.active.length === 0 ? shared.book.bad() : merged(shared.book.bad(), own.book.bad()),
+      counts: new Map([...shared.book.counts(), ...own.book.counts()]),
+    }
+    this.#seen[side] = { version, verdicts }
+    return verdicts
+  }
+
+  /** Increases with each change of what `of` returns. */
+  versionOf(side: Side): number {
+    return this.#parts.shared.book.version + this.#parts[side].book.version
+  }
+
+  /** When a verdict can change although nothing happens. */
+  get changesAt(): number {
+    const { shared, base, change } = this.#parts
+    return Math.min(shared.changesAt, base.changesAt, change.changesAt)
+  }
+
+  #setRules(sides: Readonly<Record<Side, SideOfRules>>): void {
+    const now = { base: sides.base.active, change: sides.change.active }
+    const before = this.#sides
+    if (before?.base === now.base && before.change === now.change) return
+    this.#sides = now
+    const shared = now.base.filter((a) => !readsRepairs(a) && now.change.some((b) => isSameRule(a, b)))
+    const names = new Set(shared.map((a) => a.name))
+    const wanted: Readonly<Record<Part, readonly ActiveRule[]>> = {
+      shared,
+      base: now.base.filter((a) => !names.has(a.name)),
+      change: now.change.filter((a) => !names.has(a.name)),
+    }
+    for (const part of ['shared', ...SIDES] as const) {
+      const held = this.#parts[part]
+      const isSame = held.active.length === wanted[part].length && held.active.every((a, n) => a === wanted[part][n])
+      if (isSame) continue
+      held.active = wanted[part]
+      held.isStale = true
+      held.read = held.active.length === 0 ? NOTHING_READ : readByRules(held.active.map((a) => a.rule))
+    }
+    this.#read.clear()
+    // Changes that no rule read were not followed.
+    this.take(this.#allObjects())
+    for (const part of Object.values(this.#parts))
+      if (part.isStale) for (const name of this.#views.keys()) part.due.add(name)
+  }
+
+  #takeNode({ subject, object }: PastChange): string {
+    if (object === undefined) {
+      if (this.#nodes.get(subject.name)?.metadata.uid === subject.uid) this.#nodes.delete(subject.name)
+    } else this.#nodes.set(subject.name, object)
+    return subject.name
+  }
+
+  #takeMachine({ subject, object }: PastChange): readonly string[] {
+    const before = this.#machines.get(subject.name)
+    if (object === undefined && before?.metadata.uid !== subject.uid) return []
+    const now = object as Machine | undefined
+    if (now === undefined) this.#machines.delete(subject.name)
+    else this.#machines.set(subject.name, now)
+    const refs = [before?.status?.nodeRef, now?.status?.nodeRef]
+    if (refs[0]?.uid !== undefined && refs[0].uid !== refs[1]?.uid) this.#claims.get(refs[0].uid)?.delete(subject.name)
+    if (refs[1]?.uid !== undefined)
+      this.#claims.set(refs[1].uid, (this.#claims.get(refs[1].uid) ?? new Set()).add(subject.name))
+    return refs.flatMap((ref) => ref?.name ?? [])
+  }
+
+  /** Two Machines of one Node: the first by name, as the controller chooses. */
+  #place(name: string): void {
+    const node = this.#nodes.get(name)
+    if (node === undefined) {
+      this.#views.delete(name)
+      return
+    }
+    const claims = this.#claims.get(node.metadata.uid ?? '')
+    const [owner] = claims === undefined ? [] : claims.size < 2 ? claims : [...claims].toSorted()
+    this.#views.set(name, nodeView(node, owner === undefined ? undefined : this.#machines.get(owner)))
+  }
+}
+
+const emptyPart = (): BookPart => ({
+  book: new VerdictBook(NO_SLEEP),
+  active: [],
+  read: NOTHING_READ,
+  due: new Set(),
+  isStale: false,
+  changesAt: Infinity,
+})
+
+export const isSameRule = (a: ActiveRule, b: ActiveRule): boolean => a.name === b.name && jsonEqual(a.spec, b.spec)
+
+function merged(shared: readonly NodeSeen[], own: readonly NodeSeen[]): readonly NodeSeen[] {
+  if (own.length === 0) return shared
+  const byName = new Map(shared.map((n) => [n.name, n]))
+  for (const node of own) {
+    const other = byName.get(node.name)
+    byName.set(
+      node.name,
+      other === undefined ? node : { ...other, matches: new Map([...other.matches, ...node.matches]) },
+    )
+  }
+  return [...byName.values()]
+}
