@@ -9,3 +9,9 @@ kubenode=node_modules/.bin/kubenode
 "$kubenode" rules lint
 "$kubenode" rules test
 "$kubenode" rules coverage
+
+# Recorded histories, named by their cluster, if the repository has any: kubenode history sample makes them.
+for history in rules/history/*.jsonl.gz; do
+  [ -e "$history" ] || continue
+  "$kubenode" rules backtest --history "$history" --fleet-cluster "$(basename "$history" .jsonl.gz)"
+done
