@@ -34,6 +34,11 @@ const stop = s.obj('What no cluster begins any more until a person lifts it.', {
     f.objectName('Only with this ComponentConfig; absent if the version failed with several, or has none.'),
   ),
   since: s.time('Since when.'),
+  holdsBefore: s.optional(
+    s.setOf('Retry holds that were there when it began: none of them lifts it.', f.uid('UID of a hold.'), {
+      max: MAX_NAMED,
+    }),
+  ),
   seen: f.sentence('What was observed.'),
   count: f.count('Clusters, or repairs, that were counted; after a person lifted it, those that no longer count.'),
   liftedAt: s.optional(s.time('When a person lifted it: it stops nothing, and comes back with new evidence.')),

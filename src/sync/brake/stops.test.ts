@@ -25,7 +25,7 @@ const planned = (
   { now = NOW, retries = [] as readonly OperationalHold[] } = {},
 ) => planStops({ before, evidences, limits, retries, now })
 const retry = (at: number, to?: string): OperationalHold =>
-  ({ metadata: { creationTimestamp: timestamp(at) }, spec: { to } }) as unknown as OperationalHold
+  ({ metadata: { uid: `u-${at}`, creationTimestamp: timestamp(at) }, spec: { to } }) as unknown as OperationalHold
 
 const FAILS = shows([{}])
 
@@ -42,6 +42,7 @@ describe('a version', () => {
       clusters: ['fleet/c-1', 'fleet/c-2', 'fleet/c-3'],
       commits: [COMMIT],
       since: timestamp(NOW),
+      holdsBefore: [],
       seen: 'failed in 3 clusters (limit 3)',
     })
     expect(stoppedCommit({ stops: [stop as Stop] }, COMMIT)?.name).toBe('beacon')
@@ -89,11 +90,35 @@ describe('a person', () => {
   })
 
   test('lifts nothing with a hold from before it, or for another one', () => {
-    for (const hold of [retry(NOW - 1_000), retry(NOW + 1_000, 'rule/silent')])
-      expect(planned(clusters(FAILS, FAILS, FAILS), before, { retries: [hold] })).toEqual(before)
+    const old = retry(NOW - 1_000)
+    const beside = planned(clusters(FAILS, FAILS, FAILS), [], { retries: [old] })
+    expect(planned(clusters(FAILS, FAILS, FAILS), beside, { retries: [old] })).toEqual(beside)
+    const other = retry(NOW + 1_000, 'rule/silent')
+    expect(planned(clusters(FAILS, FAILS, FAILS), before, { retries: [other] })).toEqual(before)
     expect(
       planned(clusters(FAILS, FAILS, FAILS), before, { retries: [retry(NOW + 1_000, 'beacon@1.1.0')] })[0]?.liftedAt,
     ).toBeDefined()
+  })
+})
+
+describe('clocks of the hub and of sync that differ', () => {
+  const before = planned(clusters(FAILS, FAILS, FAILS))
+
+  test('a hold that came after the stop lifts it, whatever its server says about the time', () => {
+    const early = retry(NOW - 3_600_000)
+    expect(planned(clusters(FAILS, FAILS, FAILS), before, { retries: [early] })[0]?.liftedAt).toBeDefined()
+  })
+
+  test('a hold that was there before does not, even with a later time', () => {
+    const late = retry(NOW + 3_600_000)
+    const stopped = planned(clusters(FAILS, FAILS, FAILS), [], { retries: [late] })
+    expect(planned(clusters(FAILS, FAILS, FAILS), stopped, { retries: [late] })).toEqual(stopped)
+  })
+
+  test('of a stop that an earlier version wrote, the times decide', () => {
+    const written = before.map(({ holdsBefore: _, ...stop }) => stop)
+    expect(planned(clusters(FAILS, FAILS, FAILS), written, { retries: [retry(NOW - 1_000)] })).toEqual(written)
+    expect(planned(clusters(FAILS, FAILS, FAILS), written, { retries: [retry(NOW)] })[0]?.liftedAt).toBeDefined()
   })
 })
 

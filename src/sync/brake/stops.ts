@@ -36,35 +36,49 @@ export function planStops({ before, evidences, limits, retries, now }: Input): r
   const lifted = before.map((stop) => afterRetries(stop, retries, now))
   const known = new Map(lifted.map((stop) => [stopKey(stop), stop]))
   const causes = [...failures(evidences), ...busyRules(evidences)]
-  const found = causes.flatMap((cause) => stopOf(cause, known.get(stopKey(cause)), limits, now) ?? [])
+  const begin = beginningOf(retries, now)
+  const found = causes.flatMap((cause) => stopOf(cause, known.get(stopKey(cause)), limits, begin) ?? [])
   const shown = new Set(found.map(stopKey))
   const rest = lifted.filter((stop) => !shown.has(stopKey(stop)) && (stop.kind !== 'Component' || isUnknown))
   return bounded(
     [...found, ...rest].filter((stop) => !hasEnded(stop, now)),
-    now,
+    begin,
   )
 }
 
+type Beginning = Pick<Stop, 'since' | 'holdsBefore'>
+
+const beginningOf = (retries: readonly OperationalHold[], now: number): Beginning => {
+  const holdsBefore = retries.flatMap(({ metadata }) => metadata.uid ?? []).slice(0, MOST_NAMED)
+  return { since: timestamp(now), holdsBefore }
+}
+
 /** Undefined if the evidence is below the limit. A lifted stop returns once there is as much new evidence as for the first one. */
-function stopOf(cause: Cause, old: Stop | undefined, limits: BrakeLimits, now: number): Stop | undefined {
+function stopOf(cause: Cause, old: Stop | undefined, limits: BrakeLimits, begin: Beginning): Stop | undefined {
   const limit = cause.kind === 'Component' ? limits.failedClusters : limits.repairsPerHour + 1
   if (old !== undefined && isInForce(old)) {
     // The count of repairs changes every minute and is not reported again; another failed cluster is.
     if (cause.kind === 'Rule' || cause.count <= old.count) return old
-    return { ...cause, seen: seenText(cause, limits), since: old.since }
+    return { ...cause, ...beginningIn(old), seen: seenText(cause, limits) }
   }
   if (cause.count - (old?.count ?? 0) < limit) return old
-  return { ...cause, seen: seenText(cause, limits), since: timestamp(now) }
+  return { ...cause, ...begin, seen: seenText(cause, limits) }
 }
 
-/** A hold lifts what was stopped before it was created. */
+const beginningIn = ({ since, holdsBefore }: Stop): Beginning => ({ since, ...defined({ holdsBefore }) })
+
+/** A hold lifts what was stopped before it was created. Which came first is known without clocks, except for a stop of an earlier version. */
 function afterRetries(stop: Stop, retries: readonly OperationalHold[], now: number): Stop {
   const isLifted = retries.some(
-    ({ metadata, spec }) =>
-      (spec.to === undefined || spec.to === stopKey(stop)) &&
-      Date.parse(metadata.creationTimestamp ?? '') >= Date.parse(stop.since),
+    ({ metadata, spec }) => (spec.to === undefined || spec.to === stopKey(stop)) && isAfter(metadata, stop),
   )
   return isLifted && isInForce(stop) ? { ...stop, liftedAt: timestamp(now) } : stop
+}
+
+function isAfter({ uid, creationTimestamp }: OperationalHold['metadata'], { since, holdsBefore }: Stop): boolean {
+  if (holdsBefore !== undefined && holdsBefore.length < MOST_NAMED)
+    return uid !== undefined && !holdsBefore.includes(uid)
+  return Date.parse(creationTimestamp ?? '') >= Date.parse(since)
 }
 
 /** A stop of a version ends with its evidence; a stop of everything ends when a user lifts it. */
@@ -74,7 +88,7 @@ function hasEnded({ kind, since, liftedAt }: Stop, now: number): boolean {
   return liftedAt === undefined ? now - Date.parse(since) >= RULE_STOP_MS : now - Date.parse(liftedAt) >= RULE_WINDOW_MS
 }
 
-type Cause = Omit<Stop, 'since' | 'seen'>
+type Cause = Omit<Stop, 'since' | 'seen' | 'holdsBefore'>
 
 function failures(evidences: Evidences): readonly Cause[] {
   const by = new Map<string, { readonly clusters: Set<string>; readonly all: FailedVersion[] }>()
@@ -131,7 +145,7 @@ const seenText = ({ kind, count }: Cause, limits: BrakeLimits): string =>
     : `${counted(count, 'repair')} in an hour in all clusters (limit ${limits.repairsPerHour})`
 
 /** More stops than fit mean that everything is at fault. */
-function bounded(stops: readonly Stop[], now: number): readonly Stop[] {
+function bounded(stops: readonly Stop[], begin: Beginning): readonly Stop[] {
   const sorted = stops.toSorted((a, b) =>
     a.since < b.since ? -1 : a.since > b.since ? 1 : stopKey(a) < stopKey(b) ? -1 : 1,
   )
@@ -144,7 +158,7 @@ function bounded(stops: readonly Stop[], now: number): readonly Stop[] {
     version: '',
     count: others.length,
     seen: `${others.length} versions and rules are stopped (limit ${MAX_STOPS - 1})`,
-    since: timestamp(now),
+    ...begin,
   }
   return [...others.slice(0, MAX_STOPS - 1), everything]
 }
