@@ -45,7 +45,7 @@ export interface NamedSide {
   readonly declared: Declared
 }
 
-export const AS_RECORDED: NamedSide = {
+const AS_RECORDED: NamedSide = {
   name: 'the rules that the history recorded',
   declared: { rules: undefined, policies: undefined },
 }

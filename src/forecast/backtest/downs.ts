@@ -3,7 +3,7 @@ import type { NodeView } from '#nodes/faults/node-view.ts'
 import { findCondition } from '#kube/conditions.ts'
 
 /** Shorter ones end before a repair would. */
-export const LONG_MS = 10 * 60_000
+const LONG_MS = 10 * 60_000
 
 export interface Down {
   readonly node: string

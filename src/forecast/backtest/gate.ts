@@ -4,7 +4,7 @@ import type { BacktestResult } from './result.ts'
 import type { RuleSums } from './sums.ts'
 
 /** Names of figures with what they mean. */
-export const FIGURES: Readonly<Record<string, string>> = {
+const FIGURES: Readonly<Record<string, string>> = {
   'added.jobs': 'repairs that only the change asks for',
   'added.reboots': 'reboots of the change, less those of the base',
   'added.drains': 'drains of the change, less those of the base',

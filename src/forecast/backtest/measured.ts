@@ -3,7 +3,7 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { type Operation, operationName } from '#api/protocol/operations.ts'
 import { parseDuration } from '#lib/duration.ts'
 
-export const operationsKey = (operations: readonly Operation[]): string =>
+const operationsKey = (operations: readonly Operation[]): string =>
   operations.map((o) => operationName(o) ?? 'unknown').join(',')
 
 /** For operations that never ran in the history. */

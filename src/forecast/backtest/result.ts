@@ -33,7 +33,7 @@ export interface SideResult {
   readonly budget: { readonly share: number; readonly what: string }
 }
 
-export interface Calibration {
+interface Calibration {
   readonly recorded: number
   readonly predicted: number
   readonly matched: number
@@ -58,7 +58,7 @@ export interface ClosedSums {
   readonly faultMinutes: Spread
 }
 
-export interface ClosedResult {
+interface ClosedResult {
   readonly seeds: number
   /** Recorded outcomes from which the chances were measured. */
   readonly outcomes: number

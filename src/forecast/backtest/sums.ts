@@ -49,7 +49,7 @@ export interface Bound {
 export type PlaceKind = 'zone' | 'rack'
 
 /** Counts the machines of each zone and rack, and the most that were out at once. */
-export class Peaks {
+class Peaks {
   readonly #out: Readonly<Record<PlaceKind, Map<string, number>>> = { zone: new Map(), rack: new Map() }
   readonly #most: Partial<Record<PlaceKind, Peak>> = {}
   readonly #busiest: Partial<Record<PlaceKind, Peak>> = {}
@@ -72,7 +72,7 @@ export class Peaks {
 }
 
 /** How long each limit made repairs wait. */
-export class BoundTimes {
+class BoundTimes {
   readonly #sums = new Map<string, { ms: number; times: number }>()
   readonly #since = new Map<string, number>()
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { MAX_STOPS, type Stop } from '#api/kinds/fleet-brake.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
+import { without } from '#lib/without.ts'
 import type { Evidence, FailedVersion } from './evidence.ts'
 import { type Evidences, planStops, stoppedCommit, stopKey } from './stops.ts'
 
@@ -116,7 +117,7 @@ describe('clocks of the hub and of sync that differ', () => {
   })
 
   test('of a stop that an earlier version wrote, the times decide', () => {
-    const written = before.map(({ holdsBefore: _, ...stop }) => stop)
+    const written = before.map((stop) => without(stop, 'holdsBefore'))
     expect(planned(clusters(FAILS, FAILS, FAILS), written, { retries: [retry(NOW - 1_000)] })).toEqual(written)
     expect(planned(clusters(FAILS, FAILS, FAILS), written, { retries: [retry(NOW)] })[0]?.liftedAt).toBeDefined()
   })
