@@ -79,7 +79,7 @@ async function world(deaf?: ResourceType) {
     await loop.stop()
     await informers.stop()
   }
-  return { kube, ask, stop }
+  return { kube, clock, ask, stop }
 }
 
 const closed = {
@@ -128,5 +128,32 @@ test('while the server does not tell its policies, nothing is granted', async ()
       verb === 'list' && type?.kind === 'DefenderPolicy' ? { kind: 'refuse', when: 'before', code: 500 } : undefined,
   }
   expect((await ask('p'))?.phase).not.toBe('Granted')
+  await stop()
+})
+
+test.each([
+  ['late', 40_000, false],
+  ['in time', 2_000, true],
+] as const)('a grant whose write arrives %s after a policy was stored', async (_, ms, staysGranted) => {
+  const { kube, clock, ask, stop } = await world()
+  let held = false
+  kube.faults = {
+    call: ({ verb, type }) => {
+      if (held || type?.kind !== 'DefenderLedger' || verb === 'get') return undefined
+      held = true
+      return { kind: 'delay', when: 'before', ms }
+    },
+  }
+  await ask('p')
+  expect(held).toBe(true)
+  kube.plant(defenderPolicy, closed)
+  await clock.advance(60_000)
+  const phase = (kube.peek(operationPermit, { name: 'p' }) as { status?: { phase?: string } } | undefined)?.status
+    ?.phase
+  const ledger = kube.peek(defenderLedger, { name: 'cluster' }) as
+    | { spec?: { grants?: readonly unknown[] } }
+    | undefined
+  // What was written late is reported to nobody and given back.
+  expect([phase === 'Granted', (ledger?.spec?.grants ?? []).length]).toEqual([staysGranted, staysGranted ? 1 : 0])
   await stop()
 })

@@ -12,7 +12,7 @@ import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { qualifiedPlural } from '#api/schema/resource.ts'
 import type { Caches } from './caches.ts'
-import { type Decision, isReported } from './plan.ts'
+import { type Decision, type PermitDecision, isGrantReported, isReported } from './plan.ts'
 
 /** Returns the stale cache, or undefined. Throws if a list fails: unknown grants nothing. */
 export async function cacheBehind(
@@ -41,6 +41,22 @@ export async function cacheBehind(
 
 export const hasNewGrants = ({ permits }: Decision): boolean =>
   permits.some((p) => !isReported(p) && p.targets.some((t) => t.verdict.verdict === 'Granted'))
+
+export const grantKey = ({ permitUid, target }: { readonly permitUid: string; readonly target: string }): string =>
+  `${permitUid} ${target}`
+
+/** Granted here and reported to nobody yet. */
+export const newGrants = ({ permits }: Decision): ReadonlySet<string> =>
+  new Set(
+    permits.flatMap(({ permit: { metadata, status }, targets }) =>
+      targets
+        .filter(({ target, verdict }) => verdict.verdict === 'Granted' && !isReportedIn(status, target))
+        .map(({ target }) => grantKey({ permitUid: metadata.uid ?? '', target })),
+    ),
+  )
+
+const isReportedIn = (status: PermitDecision['permit']['status'], target: string): boolean =>
+  status !== undefined && isGrantReported(status, target)
 
 async function isBehind<T extends KubeObject>(
   cached: readonly T[],

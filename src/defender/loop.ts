@@ -12,7 +12,7 @@ import { type Mutation, compareAndSwap } from '#runtime/compare-and-swap.ts'
 import type { Part } from '#runtime/manager.ts'
 import { Pace } from '#runtime/pace.ts'
 import type { Caches } from './caches.ts'
-import { cacheBehind, hasNewGrants } from './confirm.ts'
+import { cacheBehind, grantKey, hasNewGrants, newGrants } from './confirm.ts'
 import { DefenderTime } from './defender-time.ts'
 import { asOfMs, emptyLedger } from './ledger.ts'
 import type { DefenderMetrics } from './metrics.ts'
@@ -31,6 +31,11 @@ const ORPHAN_MS = 2_000
 /** Nothing waits: old permits are cleaned up, and manual changes of the ledger are noticed. */
 const IDLE_MS = 600_000
 const AFTER_FAILURE_MS = 1_000
+/**
+ * Grants stand on what was read at most so long ago. A process that was stopped between reading and writing, with its host or by a signal, decides again. A
+ * slow server answers within this time.
+ */
+const READINGS_LAST_MS = 30_000
 /** A timer that fires slightly early decides nothing. */
 const LEAST_LEASE_MS = 5
 /**
@@ -199,6 +204,7 @@ export class DefenderLoop implements Part {
     const { decide = decideRightly, swap: swapRightly = compareAndSwap } = this.#options
     const decideOver = (snapshot: Snapshot, ledger: LedgerSpec | undefined): Decision =>
       decide(snapshot, ledger, { now: this.#time.at(asOfMs(ledger)), leader: identity })
+    const isOld = this.#ageing()
     const observed = await this.#observer.observe(held?.spec)
     const first = decideOver(observed, held?.spec)
     const isConfirmed = hasNewGrants(first)
@@ -208,6 +214,8 @@ export class DefenderLoop implements Part {
       decision = current === held && snapshot === observed ? first : decideOver(snapshot, current?.spec)
       if (!isConfirmed && hasNewGrants(decision))
         return { kind: 'Refuse', reason: 'another ledger grants what was not confirmed; decided again' }
+      if (isConfirmed && hasNewGrants(decision) && isOld())
+        return { kind: 'Refuse', reason: 'the readings behind its grants are old; decided again' }
       if (decision.ledger === undefined) return { kind: 'Keep' }
       const { metadata } = current ?? {}
       return { kind: 'Write', object: { ...emptyLedger(decision.ledger), ...defined({ metadata }) } }
@@ -219,10 +227,37 @@ export class DefenderLoop implements Part {
       mayWrite: () => this.#mayWrite(),
       fieldManager: FIELD_MANAGERS.defender,
     })
-    if (swap.kind === 'Swapped' && decision !== undefined) return { decision, object: swap.object, snapshot }
+    if (swap.kind === 'Swapped' && decision !== undefined) {
+      if (!isConfirmed || !hasNewGrants(decision) || !isOld()) return { decision, object: swap.object, snapshot }
+      await this.#withdraw(newGrants(decision), swapRightly)
+    }
     this.#ledger = undefined
     if (swap.kind !== 'Swapped') log.warn('the ledger write was rejected', { reason: swap.reason })
     return undefined
+  }
+
+  /** A write that was under way while this process or its host stood still. Its grants were reported to no one: they leave the ledger and are decided again. */
+  async #withdraw(grants: ReadonlySet<string>, swap: typeof compareAndSwap): Promise<void> {
+    const { client, clock, random, log } = this.#options
+    const mutate = (current: DefenderLedger | undefined): Mutation<DefenderLedger> => {
+      const kept = current?.spec.grants?.filter((g) => !grants.has(grantKey(g)))
+      if (current === undefined || kept?.length === current.spec.grants?.length) return { kind: 'Keep' }
+      return { kind: 'Write', object: { ...current, spec: { ...current.spec, ...defined({ grants: kept }) } } }
+    }
+    const { kind } = await swap(client, defenderLedger, { name: LEDGER_NAME }, mutate, {
+      clock,
+      random,
+      mayWrite: () => this.#mayWrite(),
+      fieldManager: FIELD_MANAGERS.defender,
+    })
+    log.warn('grants were written late and are decided again', { grants: grants.size, withdrawn: kind === 'Swapped' })
+  }
+
+  /** From now on, by both clocks: one stands still while a host is suspended, the other can be set. */
+  #ageing(): () => boolean {
+    const { clock } = this.#options
+    const [began, beganAt] = [clock.monotonic(), clock.now()]
+    return () => Math.max(clock.monotonic() - began, clock.now() - beganAt) > READINGS_LAST_MS
   }
 
   /** Blocks all grants of this cycle if the server's policies, holds or approvals differ from the caches. */

@@ -75,7 +75,7 @@ export function isReported({ permit, phase, targets }: PermitDecision): boolean 
   return targets.every(({ target, verdict }) => verdict.verdict === 'Granted' && isGrantReported(status, target))
 }
 
-const isGrantReported = ({ verdicts }: PermitStatus, target: string): boolean =>
+export const isGrantReported = ({ verdicts }: PermitStatus, target: string): boolean =>
   verdicts?.find((v) => v.target === target)?.verdict === 'Granted'
 
 /** Recoveries first, then reserved work, earliest first, then by request time. Ties go by UID. */

@@ -45,17 +45,27 @@ class Booked {
   }
 }
 
-/** Granted and booked machines of a rack never exceed its budget because of a grant. What the vendor takes by itself may: then nothing more is granted there. */
+/**
+ * Granted and booked machines of a rack never exceed its budget because of a grant. What the vendor takes by itself may: then nothing more is granted there. A
+ * grant counts once its permit has it: what a stopped Defender wrote late and took back, nobody acted on.
+ */
 function overBudget(rackOf: (machine: string) => string): Invariant {
   let before: ReadonlySet<string> = new Set()
   const events = new Booked()
+  const wrong = new Map<string, { readonly permitUid: string; readonly message: string }>()
   return ({ kind, object }, world) => {
+    if (kind === `${operationPermit.group}/${operationPermit.plural}`) {
+      const { metadata, status } = object as OperationPermit
+      if (status?.phase !== 'Granted') return undefined
+      return [...wrong.values()].find(({ permitUid }) => permitUid === metadata.uid)?.message
+    }
     const now = world.clock.now()
     if (kind === `${maintenanceEvent.group}/${maintenanceEvent.plural}`) events.written(object as MaintenanceEvent, now)
     if (!isLedger(kind)) return undefined
     const { grants = [] } = (object as DefenderLedger).spec
     const known = before
     before = new Set(grants.map((g) => `${g.permitUid} ${g.target}`))
+    for (const key of wrong.keys()) if (!before.has(key)) wrong.delete(key)
     const booked = events.at(now, world)
     for (const grant of grants.filter((g) => !known.has(`${g.permitUid} ${g.target}`))) {
       // A machine that will be away anyway may be drained while others of its rack are only booked, and not away yet.
@@ -68,7 +78,10 @@ function overBudget(rackOf: (machine: string) => string): Invariant {
         [...grants, ...counted].filter((x) => rackOf(x.name) === rackOf(grant.name)).map((x) => x.name),
       )
       if (away.size > MOST_OF_RACK)
-        return `${grant.permit} was granted ${grant.name} as number ${away.size} of its rack`
+        wrong.set(`${grant.permitUid} ${grant.target}`, {
+          permitUid: grant.permitUid,
+          message: `${grant.permit} was granted ${grant.name} as number ${away.size} of its rack`,
+        })
     }
     return undefined
   }
