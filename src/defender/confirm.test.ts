@@ -153,7 +153,7 @@ test.each([
   const ledger = kube.peek(defenderLedger, { name: 'cluster' }) as
     | { spec?: { grants?: readonly unknown[] } }
     | undefined
-  // What was written late is reported to nobody and given back.
+  // A late grant is revoked before its permit shows it.
   expect([phase === 'Granted', (ledger?.spec?.grants ?? []).length]).toEqual([staysGranted, staysGranted ? 1 : 0])
   await stop()
 })

@@ -45,7 +45,7 @@ export const hasNewGrants = ({ permits }: Decision): boolean =>
 export const grantKey = ({ permitUid, target }: { readonly permitUid: string; readonly target: string }): string =>
   `${permitUid} ${target}`
 
-/** Granted here and reported to nobody yet. */
+/** Granted here, and not yet in the status of the permit. */
 export const newGrants = ({ permits }: Decision): ReadonlySet<string> =>
   new Set(
     permits.flatMap(({ permit: { metadata, status }, targets }) =>

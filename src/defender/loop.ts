@@ -32,8 +32,8 @@ const ORPHAN_MS = 2_000
 const IDLE_MS = 600_000
 const AFTER_FAILURE_MS = 1_000
 /**
- * Grants stand on what was read at most so long ago. A process that was stopped between reading and writing, with its host or by a signal, decides again. A
- * slow server answers within this time.
+ * Maximum age of the readings behind a grant. A process that was stopped between reading and writing, with its host or by a signal, decides again. A slow
+ * server answers within this time.
  */
 const READINGS_LAST_MS = 30_000
 /** A timer that fires slightly early decides nothing. */
@@ -236,7 +236,7 @@ export class DefenderLoop implements Part {
     return undefined
   }
 
-  /** A write that was under way while this process or its host stood still. Its grants were reported to no one: they leave the ledger and are decided again. */
+  /** A write that was under way while this process or its host was stopped. No permit shows its grants yet: they leave the ledger and are decided again. */
   async #withdraw(grants: ReadonlySet<string>, swap: typeof compareAndSwap): Promise<void> {
     const { client, clock, random, log } = this.#options
     const mutate = (current: DefenderLedger | undefined): Mutation<DefenderLedger> => {
@@ -253,7 +253,7 @@ export class DefenderLoop implements Part {
     log.warn('grants were written late and are decided again', { grants: grants.size, withdrawn: kind === 'Swapped' })
   }
 
-  /** From now on, by both clocks: one stands still while a host is suspended, the other can be set. */
+  /** From now on, by both clocks: one stops while a host is suspended, the other can be set. */
   #ageing(): () => boolean {
     const { clock } = this.#options
     const [began, beganAt] = [clock.monotonic(), clock.now()]

@@ -217,11 +217,11 @@ describe('harmless lines of the same block do not push out the worst one:', () =
     (maxChars) => {
       const { old, now } = made({ aaa: namespaces, hub: [PLANE, ...namespaces] }, { aaa: [], hub: [] })
       const clusters = differenceOf(old, now)
-      const oneWay = oneWaySteps(clusters, old, now)
+      const oneWay = oneWaySteps(clusters, old, now, planeChanges(old, now, undefined))
       const text = written(plan({ clusters, oneWay, loosened: [], outlook: undefined }), maxChars)
       const [red = '', rest = ''] = text.split('🟠 **A revert')
       expect(red).toContain('Cluster.kubenode.io/prod')
-      expect(rest).toContain('deletes the control plane of cluster/prod with everything in it')
+      expect(rest).toContain('deletes cluster/prod with everything in its control plane')
     },
   )
 

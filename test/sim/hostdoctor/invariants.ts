@@ -47,7 +47,7 @@ class Booked {
 
 /**
  * Granted and booked machines of a rack never exceed its budget because of a grant. What the vendor takes by itself may: then nothing more is granted there. A
- * grant counts once its permit has it: what a stopped Defender wrote late and took back, nobody acted on.
+ * grant counts once its permit shows it: no program acts on one that a stopped Defender wrote late and revoked.
  */
 function overBudget(rackOf: (machine: string) => string): Invariant {
   let before: ReadonlySet<string> = new Set()
