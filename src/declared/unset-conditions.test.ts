@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { defined } from '#lib/defined.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { declaredProblems } from './declared-problems.ts'
+import { fleetConditions } from './unset-conditions.ts'
 
 type Annotations = Readonly<Record<string, string>>
 
@@ -211,4 +212,20 @@ describe('a condition of a monitor that no rule reads', () => {
     const annotations = { 'kubenode.io/without-rule': 'LampDark:' }
     expect(said([agents(watches('LampDark'), annotations), other])).toHaveLength(1)
   })
+})
+
+test('as data: what nothing sets, what has a reason, and what stops a rollout', () => {
+  const set = object('MachineComponentSet', 'base', {
+    selector: { matchLabels: {} },
+    components: [{ name: 'watch', version: '1.0.0' }],
+    rollout: { inspections: [{ conditionAbsent: { type: 'SlowDisk' } }] },
+  })
+  const config = agents({}, { 'kubenode.io/without-rule': 'Slow: only logged' })
+  const all = [reads('NTPProblem'), watch, set, config]
+  expect(fleetConditions(all)).toEqual({
+    unset: new Map([['mend', [{ type: 'NTPProblem', hint: expect.stringContaining('component watch would') }]]]),
+    excused: new Set(['Slow']),
+    watched: new Set(['SlowDisk']),
+  })
+  expect(fleetConditions([reads('NTPProblem')]).unset).toBeUndefined()
 })

@@ -1,5 +1,8 @@
 // Rules that can never fire because nothing in their fleet sets a condition that they read, and conditions of monitors that no rule reads. Pure.
 import { conditionsReportedBy } from '#api/agent-config/config-problems.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { kindNamed } from '#api/kinds.ts'
+import { applyDefaults } from '#api/schema/default.ts'
 import { AGENT_CONFIG_KEY, isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -33,6 +36,38 @@ export function unsetConditionProblems({ ours, all, agentConfigs, reported }: De
   ]
 }
 
+/** What a cluster's objects tell about conditions, beside the rules themselves. */
+export interface FleetConditions {
+  /** By rule that can never be true: the conditions that nothing sets, each with a hint why. Undefined: git does not declare what the agents report. */
+  readonly unset: ReadonlyMap<string, readonly { readonly type: string; readonly hint: string }[]> | undefined
+  /** Conditions that have no rule, with a reason. */
+  readonly excused: ReadonlySet<string>
+  /** Conditions that stop a rollout. */
+  readonly watched: ReadonlySet<string>
+}
+
+export function fleetConditions(all: readonly KubeObject[]): FleetConditions {
+  const ours = all.flatMap((o): readonly KubeObject[] => {
+    const kind = o.apiVersion === API_GROUP_VERSION ? kindNamed(o.kind) : undefined
+    return kind === undefined ? [] : [applyDefaults(kind.schema, o) as KubeObject]
+  })
+  const rules = ours.filter((o): o is NodeRemedier => o.kind === 'NodeRemedier').flatMap(withTree)
+  const sources = conditionSources(ours, agentConfigIn(all))
+  return {
+    unset:
+      sources &&
+      new Map(
+        rules.flatMap((rule) => {
+          const named = [...new Set(unsetTypes(rule, sources).map((c) => c.type))]
+          const name = rule.object.metadata.name ?? ''
+          return named.length === 0 ? [] : [[name, named.map((type) => ({ type, hint: sources.hint(type) }))] as const]
+        }),
+      ),
+    excused: new Set(all.filter(isAgentConfigMap).flatMap((object) => [...reasonsOf(object)])),
+    watched: readBy([], ours),
+  }
+}
+
 interface Rule {
   readonly object: NodeRemedier
   readonly root: Term
@@ -49,13 +84,10 @@ function unsetIn(
   sources: ConditionSources,
   reported: ReadonlySet<string>,
 ): readonly DeclaredProblem[] {
-  const isSet = (type: string) => sources.canBeSet(type, object)
-  if (canBe(root, true, isSet)) return []
   const rule = object.metadata.name ?? ''
-  const unset = conditionsIn(root).filter(
+  const unset = unsetTypes({ object, root }, sources).filter(
     // An unknown type is reported for itself.
-    ({ type }, n, asked) =>
-      !isSet(type) && isKnownCondition(type, reported) && asked.findIndex((a) => a.type === type) === n,
+    ({ type }, n, asked) => isKnownCondition(type, reported) && asked.findIndex((a) => a.type === type) === n,
   )
   return unset.map(({ type, pointer }) =>
     doubtful(
@@ -69,6 +101,15 @@ function unsetIn(
     ),
   )
 }
+
+/** Empty if the rule can be true. */
+function unsetTypes({ object, root }: Rule, sources: ConditionSources): ReturnType<typeof conditionsIn> {
+  const isSet = (type: string) => sources.canBeSet(type, object)
+  return canBeTrue(root, isSet) ? [] : conditionsIn(root).filter(({ type }) => !isSet(type))
+}
+
+/** Whether a rule can be true if only these conditions are ever set. */
+export const canBeTrue = (root: Term, isSet: (type: string) => boolean): boolean => canBe(root, true, isSet)
 
 const OF_PRESENCE: ReadonlySet<string> = new Set(['exists', 'absent'])
 

@@ -65,6 +65,15 @@ export class DeclaredSides {
   async read({ commit, file, isDirty = false }: SideAsked, cluster: string): Promise<NamedSide> {
     if (file !== undefined) return { name: file, declared: rulesIn(file, this.#io.cwd) }
     if (commit === undefined) return AS_RECORDED
+    const { name, objects } = await this.objects({ commit, isDirty }, cluster)
+    return { name, declared: declaredIn(objects) }
+  }
+
+  /** All that the commit declares for the cluster. */
+  async objects(
+    { commit = 'HEAD', isDirty = false }: Omit<SideAsked, 'file'>,
+    cluster: string,
+  ): Promise<{ readonly name: string; readonly objects: readonly KubeObject[] }> {
     this.#repository ??= openLocalRepository(resolve(this.#io.cwd, this.#asked.repo ?? '.'), { above: true })
     const repository = this.#repository
     const id = await commitCalled(repository, commit)
@@ -78,7 +87,7 @@ export class DeclaredSides {
     })
     const { targets } = await withProgress(this.#io, `rendering commit ${titled}`, rendering)
     const objects = objectsOf(targets, this.#asked.fleetCluster ?? cluster, cluster)
-    return { name: isDirty ? `the work tree on ${titled}` : `commit ${titled}`, declared: declaredIn(objects) }
+    return { name: isDirty ? `the work tree on ${titled}` : `commit ${titled}`, objects }
   }
 
   async #findCage(): Promise<Cage> {

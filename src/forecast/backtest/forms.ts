@@ -45,7 +45,7 @@ export function markdownOf(found: Findings, marker: string): string {
   ].join('\n')}\n`
 }
 
-const markdownTable = ({ title, columns, rows }: Table): readonly string[] => [
+export const markdownTable = ({ title, columns, rows }: Table): readonly string[] => [
   `**${escaped(title)}**`,
   '',
   `| ${columns.map(escaped).join(' | ')} |`,

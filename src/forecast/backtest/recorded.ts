@@ -61,11 +61,11 @@ export class Recorded {
     return before === undefined
   }
 
-  takeDeed({ who, did, object, what }: DeedLine, uidOf: (node: string) => string | undefined): void {
-    if (did !== 'changed' || !object.startsWith('node/') || who.startsWith('kubenode-')) return
-    const uid = uidOf(object.slice('node/'.length))
+  takeDeed(deed: DeedLine, uidOf: (node: string) => string | undefined): void {
+    const node = nodeOfPerson(deed)
+    const uid = node === undefined ? undefined : uidOf(node)
     if (uid === undefined) return
-    this.#of(uid).isPersonAtWork = what === 'cordoned'
+    this.#of(uid).isPersonAtWork = deed.what === CORDONED
   }
 
   /** Whether what happens to the node now is evidence about a rule. */
@@ -108,3 +108,11 @@ export class Recorded {
 
 const isAtWork = ({ spec, status }: RemedyOperationJob): boolean =>
   !spec.dryRun && status?.startedAt !== undefined && status.phase !== 'Done'
+
+export const CORDONED = 'cordoned'
+
+/** The node that a person, or a program that is not ours, changed. */
+export const nodeOfPerson = ({ who, did, object }: DeedLine): string | undefined =>
+  did !== 'changed' || !object.startsWith('node/') || who.startsWith('kubenode-')
+    ? undefined
+    : object.slice('node/'.length)

@@ -1,4 +1,4 @@
-// `kubenode rules test | lint | coverage | simulate | enforce | backtest`: checks a folder's rules before any cluster gets them, and lets a dry-run rule repair.
+// `kubenode rules test | lint | coverage | simulate | enforce | backtest | review`: checks a folder's rules before any cluster gets them, and lets a dry-run rule repair.
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
@@ -12,6 +12,7 @@ import { withHistory } from '../../fleet/history-options.ts'
 import { weakCageNote, weakCageOption } from '../../weak-cage.ts'
 
 import type { BacktestAsked } from '#forecast/backtest/show-backtest.ts'
+import type { ReviewAsked } from '#forecast/review/show-review.ts'
 
 type Options = Omit<RulesAsked, 'weakCageNote'>
 type SimulateOptions = Omit<SimulateAsked, 'weakCageNote'>
@@ -58,6 +59,7 @@ export function register(program: Command, io: Io): void {
     .action(async (options: SimulateOptions) => (await reports()).reportAnswers({ ...options, weakCageNote }, io))
 
   registerBacktest(rules, io)
+  registerReview(rules, io)
 }
 
 type BacktestOptions = Omit<BacktestAsked, 'weakCageNote' | 'failOn'> & { readonly failOn?: readonly string[] }
@@ -104,6 +106,35 @@ function registerBacktest(rules: Command, io: Io): void {
       const { history } = options
       await showBacktest(
         { ...options, failOn, weakCageNote },
+        (use) => withReaders(history === undefined ? {} : { history }, io, use),
+        io,
+      )
+    })
+}
+
+type ReviewOptions = Omit<ReviewAsked, 'weakCageNote'>
+
+function registerReview(rules: Command, io: Io): void {
+  withHistory(rules.command('review'))
+    .description('find rules that never fire, fire needlessly or do not help, and conditions without a rule')
+    .option('--since <time>', 'from when: a time, a day, or how long ago', '90d')
+    .option('--until <time>', 'until when; now when left out')
+    .option('--cluster <name>', 'cluster of the history; the only one when left out')
+    .option('--fleet-cluster <name>', 'its name in the fleet, where it differs, as after --redact')
+    .option('--commit <rev>', 'compare with the monitors that the fleet declares in this commit')
+    .option('--dirty', 'compare with the monitors of the work tree')
+    .option('--repo <dir>', 'the repository; the one around the current folder when left out')
+    .option('--path <dir>', 'folder of the fleet in the repository', '.')
+    .addOption(outputOption(['text', 'json', 'markdown']).default('text'))
+    .addOption(weakCageOption())
+    .action(async (options: ReviewOptions) => {
+      const [{ showReview }, { withReaders }] = await Promise.all([
+        import('#forecast/review/show-review.ts'),
+        import('../../fleet/histories.ts'),
+      ])
+      const { history } = options
+      await showReview(
+        { ...options, weakCageNote },
         (use) => withReaders(history === undefined ? {} : { history }, io, use),
         io,
       )

@@ -1,0 +1,49 @@
+// Prints a review as text or as a comment on a pull request. Pure.
+import { printableLine } from '#lib/printable.ts'
+import { alignedRows } from '#lib/terminal/rows.ts'
+import { wrapped } from '#lib/terminal/wrap.ts'
+import { markdownTable } from '../backtest/forms.ts'
+import { code, escaped } from '../plan/markdown-text.ts'
+import type { ReviewFindings } from './findings.ts'
+
+/** Of a pipe. */
+const COLUMNS = 80
+
+const headline = ({ findings }: ReviewFindings): string =>
+  findings.length === 0 ? 'Nothing to do.' : `${findings.length} to look at`
+
+export function reviewText(review: ReviewFindings, width: number | undefined): string {
+  const prose = (text: string): string => wrapped(printableLine(text), width ?? COLUMNS).join('\n')
+  const findings = review.findings.map(({ of, name, what, next, command }) =>
+    [
+      prose(`${of} ${name} ${what}`),
+      prose(`  Next: ${next}`),
+      ...(command === undefined ? [] : [`    ${printableLine(command)}`]),
+    ].join('\n'),
+  )
+  const tables = review.tables.map(({ title, columns, rows }) => {
+    const cells = [columns.map((c) => c.toUpperCase()), ...rows.map((row) => row.map(printableLine))]
+    return `${title}\n${alignedRows(cells, width)}`
+  })
+  const head = `${prose(review.title)}\n${prose(review.about)}`
+  return `${[head, headline(review), ...findings, ...tables, review.notes.map(prose).join('\n')].join('\n\n')}\n`
+}
+
+export function reviewMarkdown(review: ReviewFindings): string {
+  return `${[
+    '<!-- kubenode-review -->',
+    `## ${escaped(review.title)}`,
+    '',
+    escaped(review.about),
+    '',
+    `**${headline(review)}**`,
+    '',
+    ...review.findings.map(
+      ({ of, name, what, next, command }) =>
+        `- ${of} ${code(name)} ${escaped(what)}  \n  Next: ${escaped(next)}${command === undefined ? '' : ` ${code(command)}`}`,
+    ),
+    ...(review.findings.length > 0 ? [''] : []),
+    ...review.tables.flatMap(markdownTable),
+    ...review.notes.map((note) => `<sub>${escaped(note)}</sub>`),
+  ].join('\n')}\n`
+}

@@ -1,0 +1,34 @@
+// What the command prints: the documented sample as text, and data for programs.
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type ReviewAsked, showReview } from './show-review.ts'
+
+const root = join(import.meta.dirname, '../../..')
+
+async function printed(history: string, output: ReviewAsked['output']): Promise<string> {
+  const out: string[] = []
+  const io = { cwd: root, isTerminal: false, out: (t: string) => void out.push(t), err: () => undefined }
+  await showReview(
+    { history, output, path: '.', since: '90d', weakCage: 'refuse', weakCageNote: '' },
+    () => expect.unreachable(),
+    io as unknown as Parameters<typeof showReview>[2],
+  )
+  return out.join('')
+}
+
+test('the documented sample has nothing to look at, and as many needless repairs as its replay', async () => {
+  const text = await printed('rules/history/repairs.jsonl.gz', 'text')
+  expect(text).toContain('(46m, 90d asked for)')
+  expect(text).toContain('Nothing to do.')
+  expect(text).toMatch(/^deadlock +19 +13 +9 of 10 +3 +10 +0$/m)
+  expect(text).toContain('Name the fleet with --commit')
+})
+
+test('conditions without a rule, as data', async () => {
+  const data = JSON.parse(await printed('rules/history/example.jsonl.gz', 'json')) as Record<string, unknown>
+  expect(data['findings']).toMatchObject([
+    { kind: 'NoRule', of: 'Condition', name: 'DiskPressure' },
+    { kind: 'NoRule', of: 'Condition', name: 'Ready' },
+  ])
+  expect(data['rules']).toMatchObject([{ rule: 'kernel-deadlock', repairs: 2 }])
+})
