@@ -7,6 +7,9 @@ import { clusterSimulation } from './simulation.ts'
 const simulation = clusterSimulation()
 const seedsOf = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
 
+/** Three hundred seeds take a quarter of an hour and more. */
+const FULL_MS = 7_200_000
+
 test('a run without faults tells the story: extended, stopped at its end, back with its data, gone, and new under its name', async () => {
   const { states } = await sharedReference(simulation)
   const planes = states.map((s) => (s as { planes: object }).planes)
@@ -29,6 +32,10 @@ test('F1 F2: the controller may die around any write', async () => {
   expect(await checkEveryWrite(simulation, 'cluster', 10)).toBeGreaterThan(20)
 })
 
-test(`${isFull ? 300 : 5} seeds of faults end as if nothing had gone wrong`, async () => {
-  await checkSeeds(simulation, seedsOf(isFull ? 300 : 5))
-})
+test(
+  `${isFull ? 300 : 5} seeds of faults end as if nothing had gone wrong`,
+  async () => {
+    await checkSeeds(simulation, seedsOf(isFull ? 300 : 5))
+  },
+  FULL_MS,
+)
