@@ -30,7 +30,7 @@ const WITH_VARIABLE = ALL.filter(({ option }) => option.envVar !== undefined)
 const shownAs = ({ words, option }: Place) => `${words.join(' ')} ${option.long}` as const
 
 const takesValue = (o: Option) => o.required || o.optional
-const isCount = (o: Option) => /<(n|GiB)>$/.test(o.flags)
+const isCount = (o: Option) => /<(n|GiB|MiB)>$/.test(o.flags)
 /** The opposite of a flag's default; or one of its choices, a number, or any text. */
 const sample = (o: Option) =>
   takesValue(o) ? (o.argChoices?.at(-1) ?? (isCount(o) ? '7' : 'from-env')) : o.negate ? 'false' : 'true'
