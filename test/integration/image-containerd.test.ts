@@ -4,6 +4,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
+import { hostedAccount } from '#api/names.ts'
 import { ROLE_NAMES, type RoleName } from '#programs/all.ts'
 import { readIndex, readManifest } from '#artifacts/oci/descriptor.ts'
 import { LayoutStore } from '#artifacts/oci/layout-store.ts'
@@ -39,6 +40,7 @@ const MORE: Readonly<
   cluster: { args: ['--control-planes', '/tmp/control.sock'], empty: [] },
   artifacts: { args: ['--artifacts-folder', CACHE, '--artifacts-host', 'artifacts.test'], empty: [CACHE] },
   history: { args: ['--history', `${CACHE}/history`], empty: [CACHE] },
+  hosted: { args: ['--hosted', 'controllers'], empty: [] },
   console: {
     args: ['--console-config', `${CONSOLE}/console.json`, '--console-listen', '127.0.0.1:0'],
     empty: [],
@@ -46,7 +48,9 @@ const MORE: Readonly<
   },
 }
 /** All their replicas serve, so they have no leader. */
-const LEADERLESS: readonly RoleName[] = ['artifacts', 'console']
+const LEADERLESS: readonly RoleName[] = ['artifacts', 'console', 'hosted']
+/** Whose account it has. */
+const programOf = (role: RoleName): string => (role === 'hosted' ? hostedAccount('controllers') : role)
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** Under load a program takes some seconds to start. */
 const PATIENCE_MS = 200_000
@@ -103,6 +107,8 @@ describe('in containerd', () => {
     server = await startEmbedded()
     kubectl = new Kubectl(server)
     for (const part of ['crds', 'install', 'hub']) await kubectl.ok('apply -f', [join(ROOT, 'deploy', part)])
+    // The chart makes it where the hub runs programs of Clusters.
+    await kubectl.ok(`create serviceaccount kubenode-${hostedAccount('controllers')} -n kubenode-system`)
   }, 300_000)
   afterAll(async () => {
     await containerd?.stop()
@@ -162,7 +168,7 @@ describe('in containerd', () => {
     // One after the other: twelve programs that start at once on few processors cost each other their renewals.
     for (const role of ROLE_NAMES) {
       const health = await freePort()
-      const folders = { [ACCOUNT]: await accountOf(role), ...(await mounted(MORE[role]?.files)) }
+      const folders = { [ACCOUNT]: await accountOf(programOf(role), role), ...(await mounted(MORE[role]?.files)) }
       const shared = `kubenode run --roles ${role} --cluster trial --health-listen 127.0.0.1:${health}`.split(' ')
       const start = (name: string) =>
         engine.run(name, {

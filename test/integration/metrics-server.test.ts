@@ -6,6 +6,7 @@ import {
   METRICS_READER,
   METRICS_SERVER_NAME,
   metricsSecretName,
+  hostedAccount,
   programAccount,
   programUser,
   SYSTEM_NAMESPACE,
@@ -147,7 +148,8 @@ const getter =
     })
 
 test.each(METERED)('the account of %s is enough to serve its metrics', async (program) => {
-  const client = clientAs(programAccount(program))
+  // Each program that is hosted has an account of its own; all of them share the name of their metrics.
+  const client = clientAs(programAccount(program === 'hosted' ? hostedAccount('controllers') : program))
   ends.push(() => client.close())
   const { get } = await serve({ client, secret: secretOf(program) })
   expect((await get(await tokenOf('prometheus'))).status).toBe(200)
