@@ -86,6 +86,14 @@ export class PastLines {
     this.#add(starts, { line: 'gap', starts, ends, why: 'RecorderAway' } satisfies GapLine)
   }
 
+  /** A person did something to a node. */
+  deed(at: number, who: string, node: string, what: string): void {
+    const n = this.#lines.length + 1
+    const object = `node/${node}`
+    const deed = { who, did: 'changed', object, what, n, cluster: CLUSTER, observed: at, prev: '', digest: '' } as const
+    this.#add(at, { line: 'deed', deed })
+  }
+
   lines(): readonly Line[] {
     return this.#lines.toSorted((a, b) => a.at - b.at).map(({ line }) => line)
   }

@@ -1,0 +1,119 @@
+// `kubenode rules backtest | review | suggest`: what a recorded history tells about rules.
+import { InvalidArgumentError, Option } from 'commander'
+import type { Command } from 'commander'
+import type { Io } from '#lib/terminal/io.ts'
+import type { BacktestAsked } from '#forecast/backtest/show-backtest.ts'
+import type { ReviewAsked } from '#forecast/review/show-review.ts'
+import type { SuggestAsked } from '#forecast/review/show-suggest.ts'
+import { outputOption } from '../../output.ts'
+import { withHistory } from '../../fleet/history-options.ts'
+import { weakCageNote, weakCageOption } from '../../weak-cage.ts'
+
+export function registerRulesOfPast(rules: Command, io: Io): void {
+  registerBacktest(rules, io)
+  registerReview(rules, io)
+  registerSuggest(rules, io)
+}
+
+type BacktestOptions = Omit<BacktestAsked, 'weakCageNote' | 'failOn'> & { readonly failOn?: readonly string[] }
+
+/** Twenty show a spread; more take longer than a pull request waits. */
+const SEEDS = 20
+const MOST_SEEDS = 100
+
+function registerBacktest(rules: Command, io: Io): void {
+  withHistory(rules.command('backtest'))
+    .description('replay a recorded history under two versions of rules and policies, and compare what they ask for')
+    .option('--since <time>', 'from when: a time, a day, or how long ago', '30d')
+    .option('--until <time>', 'until when; now when left out')
+    .option('--cluster <name>', 'cluster of the history; the only one when left out')
+    .option('--fleet-cluster <name>', 'its name in the fleet, where it differs, as after --redact')
+    .option('--base <rev>', 'compare with the rules of this commit; with those that the history recorded when left out')
+    .option('--base-rules <file>', 'compare with the rules and policies of this file')
+    .option('--commit <rev>', 'the commit whose rules are judged', 'HEAD')
+    .option('--dirty', 'judge the edits of the work tree as if they were committed')
+    .option('--rules <file>', 'judge the rules and policies of this file')
+    .option('--repo <dir>', 'the repository; the one around the current folder when left out')
+    .option('--path <dir>', 'folder of the fleet in the repository', '.')
+    .addOption(
+      new Option(
+        '--seeds <number>',
+        'runs of the closed loop, in which repairs help as often as they did; 0 leaves it out',
+      )
+        .argParser(seedsFrom)
+        .default(SEEDS),
+    )
+    .option(
+      '--fail-on <condition>',
+      "exit with 1 when it is true, as in 'added.reboots > 5 or needless.share > 10%'; repeatable",
+      (text: string, before: readonly string[] | undefined) => [...(before ?? []), text],
+    )
+    .option('--no-gates', 'leave out the shipped conditions')
+    .addOption(outputOption(['text', 'json', 'markdown', 'junit']).default('text'))
+    .addOption(weakCageOption())
+    .action(async ({ failOn = [], ...options }: BacktestOptions) => {
+      const [{ showBacktest }, { withReaders }] = await Promise.all([
+        import('#forecast/backtest/show-backtest.ts'),
+        import('../../fleet/histories.ts'),
+      ])
+      const { history } = options
+      await showBacktest(
+        { ...options, failOn, weakCageNote },
+        (use) => withReaders(history === undefined ? {} : { history }, io, use),
+        io,
+      )
+    })
+}
+
+type ReviewOptions = Omit<ReviewAsked, 'weakCageNote'>
+
+function registerReview(rules: Command, io: Io): void {
+  withHistory(rules.command('review'))
+    .description('find rules that never fire, fire needlessly or do not help, and conditions without a rule')
+    .option('--since <time>', 'from when: a time, a day, or how long ago', '90d')
+    .option('--until <time>', 'until when; now when left out')
+    .option('--cluster <name>', 'cluster of the history; the only one when left out')
+    .option('--fleet-cluster <name>', 'its name in the fleet, where it differs, as after --redact')
+    .option('--commit <rev>', 'compare with the monitors that the fleet declares in this commit')
+    .option('--dirty', 'compare with the monitors of the work tree')
+    .option('--repo <dir>', 'the repository; the one around the current folder when left out')
+    .option('--path <dir>', 'folder of the fleet in the repository', '.')
+    .addOption(outputOption(['text', 'json', 'markdown']).default('text'))
+    .addOption(weakCageOption())
+    .action(async (options: ReviewOptions) => {
+      const [{ showReview }, { withReaders }] = await Promise.all([
+        import('#forecast/review/show-review.ts'),
+        import('../../fleet/histories.ts'),
+      ])
+      const { history } = options
+      await showReview(
+        { ...options, weakCageNote },
+        (use) => withReaders(history === undefined ? {} : { history }, io, use),
+        io,
+      )
+    })
+}
+
+function registerSuggest(rules: Command, io: Io): void {
+  withHistory(rules.command('suggest'))
+    .description('draft rules for what people repaired by hand again and again; applies nothing')
+    .option('--since <time>', 'from when: a time, a day, or how long ago', '90d')
+    .option('--until <time>', 'until when; now when left out')
+    .option('--cluster <name>', 'cluster of the history; the only one when left out')
+    .addOption(outputOption(['text', 'json', 'rules']).default('text'))
+    .action(async (options: SuggestAsked) => {
+      const [{ showSuggest }, { withReaders }] = await Promise.all([
+        import('#forecast/review/show-suggest.ts'),
+        import('../../fleet/histories.ts'),
+      ])
+      const { history } = options
+      await showSuggest(options, (use) => withReaders(history === undefined ? {} : { history }, io, use), io)
+    })
+}
+
+function seedsFrom(text: string): number {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 0 || value > MOST_SEEDS)
+    throw new InvalidArgumentError(`a whole number from 0 to ${MOST_SEEDS}`)
+  return value
+}
