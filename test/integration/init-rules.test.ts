@@ -99,12 +99,12 @@ describe('detection that does not fit the rules', () => {
   }
 
   test('a rule that can never fire is a warning of lint and plan, with what switched its condition off', async () => {
-    const repository = withAgents({ detectors: { hungTasks: false } })
+    const repository = withAgents({ detectors: { crashLoops: false } })
     for (const command of [['lint', 'fleet'], ['plan'], ['plan', '--output', 'markdown']]) {
       const { code, out, err } = await inside(repository, ...command, ...CAGE)
       expect(code, command.join(' ')).toBe(0)
       expect((out + err).replaceAll('\\', ''), command.join(' ')).toMatch(
-        /KN3066: .*rule tasks-hung can never fire: nothing in this fleet sets condition TasksHung \(agent\.json switches detector hungTasks off\)/,
+        /KN3066: .*rule crash-looping can never fire: nothing in this fleet sets condition ComponentCrashLooping \(agent\.json switches detector crashLoops off\)/,
       )
     }
   })
