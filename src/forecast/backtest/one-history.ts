@@ -6,7 +6,7 @@ import type { Io } from '#lib/terminal/io.ts'
 import { exported } from '#history/lines/export.ts'
 import { readLines } from '#history/lines/file.ts'
 import type { HistoryLine } from '#history/lines/line.ts'
-import { parsedLine } from '#history/lines/line.ts'
+import { hasTexts, parsedLine } from '#history/lines/line.ts'
 import { historyErrors } from '#history/history-errors.ts'
 import type { HistoryReader, Range } from '#history/ask/reader.ts'
 import { rangeIn } from '#history/ask/when.ts'
@@ -85,16 +85,16 @@ async function* linesOf(
   cluster: string,
   { from, to }: Range,
 ): AsyncGenerator<HistoryLine> {
-  let [n, isWanted] = [0, false]
+  let [n, isWanted, isOld] = [0, false, false]
   for await (const text of readLines(file)) {
     n++
     if (text === '') continue
-    const line = parsedLine(text)
+    const line = parsedLine(text, isOld)
     if (line === undefined)
       throw new KubeNodeError(
         historyErrors.KN17007({ file: shown, line: n, why: 'it is not a line of an exported history' }),
       )
-    if (line.line === 'head') isWanted = line.cluster === cluster
+    if (line.line === 'head') [isWanted, isOld] = [line.cluster === cluster, hasTexts(line)]
     if (!isWanted) continue
     if (line.line === 'row') {
       if (line.observed >= to) continue

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { PAST_START, PastLines, remedierOf } from '#test/support/worlds/past-lines.ts'
 import { writeLines } from '#history/lines/file.ts'
@@ -22,6 +23,7 @@ const reboots = remedierOf('flaky', 'Flaky', {
 writeFileSync(join(folder, 'none.json'), JSON.stringify(none))
 writeFileSync(join(folder, 'reboots.json'), JSON.stringify(reboots))
 
+const OLD_HEAD: Readonly<Record<string, object>> = { head: { format: 'kubenode-history/1' } }
 const past = new PastLines()
 for (let n = 0; n < 10; n++) past.node(PAST_START, `n${n}`)
 for (let n = 1; n < 30; n++) {
@@ -30,6 +32,10 @@ for (let n = 1; n < 30; n++) {
 }
 const history = join(folder, 'past.jsonl.gz')
 await writeLines(past.file(PAST_START + 40 * 60 * MINUTE), history)
+
+// As an earlier version exported it: values are texts of JSON.
+const old = past.file(PAST_START + 40 * 60 * MINUTE).map((line) => ({ ...line, ...OLD_HEAD[line.line] }))
+writeFileSync(join(folder, 'old.jsonl.gz'), gzipSync(old.map((line) => `${JSON.stringify(line)}\n`).join('')))
 
 async function asked(more: Partial<BacktestAsked>) {
   const out: string[] = []
@@ -72,6 +78,12 @@ describe('a rule that reboots what ends by itself', () => {
     expect(err).toContain('--fail-on: needless.share > 10% and added.needless >= 3')
     expect(out).toMatch(/^flaky +0 → 29 +29 +0 +0 +0 +0 → 29 +0 +0 → 29/m)
     expect(out).toContain('kubenode why node/n1 --at 2026-10-01T01:00:00Z --history past.jsonl.gz')
+  })
+
+  test('is refused alike on a history that an earlier version exported', async () => {
+    const [before, now] = [await asked({ history: 'old.jsonl.gz' }), await asked({})]
+    expect(before.ended).toBe('exit 1')
+    expect(before.out).toBe(now.out.replaceAll('past.jsonl.gz', 'old.jsonl.gz'))
   })
 
   test('as a comment, and as a test report', async () => {

@@ -9,7 +9,7 @@ import { defined } from '#lib/defined.ts'
 import { timestamp } from '#lib/clock.ts'
 import { factsOf } from '#history/facts/facts.ts'
 import { shapeOfKind } from '#history/facts/shapes.ts'
-import type { GapLine, HistoryLine, RowLine } from '#history/lines/line.ts'
+import { EXPORT_FORMAT, type GapLine, type HistoryLine, type RowLine } from '#history/lines/line.ts'
 
 export const PAST_START = Date.UTC(2026, 9, 1)
 const CLUSTER = 'prod-1'
@@ -100,7 +100,7 @@ export class PastLines {
 
   /** With the head of an exported file. */
   file(to: number): readonly HistoryLine[] {
-    const head = { format: 'kubenode-history/1', cluster: CLUSTER, from: PAST_START, to } as const
+    const head = { format: EXPORT_FORMAT, cluster: CLUSTER, from: PAST_START, to } as const
     return [{ line: 'head', ...head, isRedacted: false, isSample: false }, ...this.lines()]
   }
 
