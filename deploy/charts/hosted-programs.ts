@@ -14,7 +14,7 @@ import {
   ServiceAccount,
 } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
-import { HOSTED_PROGRAMS, hostedAccount, type HostedProgram, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { HOSTED_PROGRAMS, type HostedProgram, hostedWorkload, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { hostedLabelsOf, hostedSelectorOf } from './labels.ts'
 import {
   amendPods,
@@ -47,7 +47,7 @@ export class HostedProgramsChart extends Chart {
   }
 
   #around(program: HostedProgram, { version }: InstallSettings): void {
-    const metadata = { name: nameOf(program), namespace: NAMESPACE, labels: hostedLabelsOf(program, version) }
+    const metadata = { name: hostedWorkload(program), namespace: NAMESPACE, labels: hostedLabelsOf(program, version) }
     new k8s.KubeServiceAccount(this, `${program}-account`, { metadata, automountServiceAccountToken: false })
     new k8s.KubePodDisruptionBudget(this, `${program}-budget`, {
       metadata,
@@ -63,7 +63,7 @@ export class HostedProgramsChart extends Chart {
     const { version, replicas, clusterPrograms } = settings
     if (clusterPrograms === undefined) return
     const { cpuMilli, memoryMiB } = clusterPrograms
-    const name = nameOf(program)
+    const name = hostedWorkload(program)
     const labels = hostedLabelsOf(program, version)
     const deployment = new Deployment(this, program, {
       metadata: { name, namespace: NAMESPACE, labels },
@@ -120,5 +120,3 @@ export class HostedProgramsChart extends Chart {
     )
   }
 }
-
-const nameOf = (program: HostedProgram): string => `kubenode-${hostedAccount(program)}`

@@ -16,6 +16,7 @@ import {
   HOSTED_PROGRAMS,
   hostedAccount,
   hostedNamespace,
+  hostedWorkload,
   type HostedProgram,
   JOIN_ACCOUNTS_GROUP,
   JOIN_NAMESPACE,
@@ -444,7 +445,7 @@ const clusterKubeconfigs: RoleEntry = {
 
 const hostedSubjects = (program: HostedProgram): readonly Subject[] => [
   { kind: 'User', name: programUser(hostedAccount(program)) },
-  { kind: 'ServiceAccount', name: `kubenode-${hostedAccount(program)}` },
+  { kind: 'ServiceAccount', name: hostedWorkload(program) },
 ]
 
 /** Which Clusters there are; what it does in each it does with another identity. */

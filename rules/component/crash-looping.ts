@@ -1,5 +1,5 @@
 // A component that crashed again and again although restarts and reinstallations of the other rules were tried: the state of the node may be at fault.
-import { conditionIs } from 'kubenode/node-leaves'
+import { conditionIs, fewPeersHave } from 'kubenode/node-leaves'
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const crashLooping: NodeRemedierInput['spec'] = {
@@ -7,7 +7,7 @@ export const crashLooping: NodeRemedierInput['spec'] = {
     all: [
       conditionIs('ComponentCrashLooping', 'True', '15m'),
       // Where many peers have it, the version is bad: the rollout stops by itself, and reboots do not help.
-      { fact: 'peers', path: '/pool/ComponentCrashLooping', operator: 'ratioAtMost', value: 0.2 },
+      fewPeersHave('ComponentCrashLooping'),
     ],
   },
   // Rules that name the component act first.

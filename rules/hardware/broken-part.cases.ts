@@ -4,31 +4,35 @@ import { brokenPart } from './broken-part.ts'
 
 export const rule = brokenPart('MemoryFaulty')
 
-const peers = (count: number) => ({ peers: { pool: { MemoryFaulty: { total: 20, count, unknown: 0 } } } })
+/** Of a rule that acts on a part of one node, and never on what half of the pool reports. */
+export function partCases(type: string): readonly RuleCase[] {
+  const peers = (count: number) => ({ peers: { pool: { [type]: { total: 20, count, unknown: 0 } } } })
+  return [
+    {
+      name: 'one node of the pool has it',
+      conditions: [{ type, status: 'True' }],
+      facts: peers(1),
+      verdict: 'fires',
+    },
+    {
+      name: 'half of the pool has it: the cause is shared, or the detector is wrong',
+      conditions: [{ type, status: 'True' }],
+      facts: peers(10),
+      verdict: 'does not fire',
+    },
+    {
+      name: 'it is over',
+      conditions: [{ type, status: 'False' }],
+      facts: peers(0),
+      verdict: 'does not fire',
+    },
+    {
+      name: 'nobody can tell',
+      conditions: [{ type, status: 'Unknown' }],
+      facts: peers(0),
+      verdict: 'unknown',
+    },
+  ]
+}
 
-export const cases: readonly RuleCase[] = [
-  {
-    name: 'one node of the pool has it',
-    conditions: [{ type: 'MemoryFaulty', status: 'True' }],
-    facts: peers(1),
-    verdict: 'fires',
-  },
-  {
-    name: 'half of the pool has it: the cause is shared, or the detector is wrong',
-    conditions: [{ type: 'MemoryFaulty', status: 'True' }],
-    facts: peers(10),
-    verdict: 'does not fire',
-  },
-  {
-    name: 'it is over',
-    conditions: [{ type: 'MemoryFaulty', status: 'False' }],
-    facts: peers(0),
-    verdict: 'does not fire',
-  },
-  {
-    name: 'nobody can tell',
-    conditions: [{ type: 'MemoryFaulty', status: 'Unknown' }],
-    facts: peers(0),
-    verdict: 'unknown',
-  },
-]
+export const cases = partCases('MemoryFaulty')

@@ -1,5 +1,5 @@
 // Processes that hang in the kernel for minutes, as the agent sees them: a dead disk or network file system, or a driver. Only another boot ends it.
-import { conditionIs } from 'kubenode/node-leaves'
+import { conditionIs, fewPeersHave } from 'kubenode/node-leaves'
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 import { hungNodeLadder } from './kernel-deadlock.ts'
 
@@ -8,7 +8,7 @@ export const tasksHung: NodeRemedierInput['spec'] = {
     all: [
       conditionIs('TasksHung', 'True', '5m'),
       // Where many peers have it, what they share is at fault: their storage. Reboots would only take away the rest.
-      { fact: 'peers', path: '/pool/TasksHung', operator: 'ratioAtMost', value: 0.2 },
+      fewPeersHave('TasksHung'),
     ],
   },
   priority: 20,

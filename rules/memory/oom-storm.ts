@@ -1,5 +1,5 @@
 // A node whose kernel keeps killing processes for lack of memory, which harms all its workloads. Drain it and reboot.
-import { conditionIs } from 'kubenode/node-leaves'
+import { conditionIs, fewPeersHave } from 'kubenode/node-leaves'
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const oomStorm: NodeRemedierInput['spec'] = {
@@ -7,7 +7,7 @@ export const oomStorm: NodeRemedierInput['spec'] = {
     all: [
       conditionIs('FrequentOOMKill', 'True', '5m'),
       // Where many peers have it, a workload is to blame: it would only cause the same elsewhere.
-      { fact: 'peers', path: '/pool/FrequentOOMKill', operator: 'ratioAtMost', value: 0.2 },
+      fewPeersHave('FrequentOOMKill'),
     ],
   },
   ladder: [

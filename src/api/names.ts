@@ -31,6 +31,8 @@ export const HOSTED_PROGRAMS = ['controllers', 'approver', 'defender'] as const
 export type HostedProgram = (typeof HOSTED_PROGRAMS)[number]
 /** The name of such a program on the hub, where it only knows which Clusters there are. */
 export const hostedAccount = (program: HostedProgram): string => `hosted-${program}`
+/** Its workload on the hub, and the account of its pods. */
+export const hostedWorkload = (program: HostedProgram): string => `kubenode-${hostedAccount(program)}`
 /** Kubeconfigs of one program for all Clusters, and the Leases of its replicas on the hub: each program reads its own alone. */
 export const hostedNamespace = (program: HostedProgram): string => `kubenode-hosted-${program}`
 

@@ -1,5 +1,6 @@
 // Rule leaves about Node conditions, with the detectors' names: a typo is a type error, not a rule that never fires.
 import type { NODE_CONDITIONS } from './node-conditions.ts'
+import { pointerTo } from './problem.ts'
 import { defined } from '#lib/defined.ts'
 
 /**
@@ -40,7 +41,7 @@ export const conditionIs = (
   forAtLeast?: string,
 ): Readonly<Record<string, string>> => ({
   fact: 'conditions',
-  path: `/${type.replaceAll('~', '~0').replaceAll('/', '~1')}/status`,
+  path: pointerTo('', type, 'status'),
   operator: 'equal',
   value,
   ...defined({ for: forAtLeast }),
@@ -52,7 +53,7 @@ export const conditionIs = (
  */
 export const fewPeersHave = (type: NodeConditionType, share = 0.2) => ({
   fact: 'peers' as const,
-  path: `/pool/${type.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+  path: pointerTo('/pool', type),
   operator: 'ratioAtMost' as const,
   value: share,
 })

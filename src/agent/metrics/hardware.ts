@@ -1,6 +1,6 @@
 // Hardware metrics under node_exporter's names: temperatures, memory errors, throttling, RAID and InfiniBand, as far as the host has them. Pure.
 import type { MetricFamily, Sample } from './exposition.ts'
-import { type HostFiles, type ListFolder, numberIn, type ReadText } from './host-files.ts'
+import { type HostFiles, type ListFolder, numberIn, partsIn, type ReadText } from './host-files.ts'
 
 /** Sensors, controllers, arrays or ports: more than any known host has. */
 const MOST = 256
@@ -25,9 +25,7 @@ const family = (type: MetricFamily['type'], name: string, samples: readonly Samp
 })
 
 const below = (list: ListFolder, folder: string, pattern: RegExp): readonly string[] =>
-  list(folder)
-    .filter((name) => pattern.test(name))
-    .slice(0, MOST)
+  partsIn(list, folder, pattern, MOST)
 
 /** One sample per file that contains a number. */
 function samples(

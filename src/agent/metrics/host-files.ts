@@ -35,3 +35,15 @@ export function numberIn(read: ReadText, path: string): number | undefined {
   const value = text === undefined || text === '' ? Number.NaN : Number(text)
   return Number.isFinite(value) ? value : undefined
 }
+
+/** Parts of one kind: more than any known host has. */
+const MOST_PARTS = 512
+
+/** Names in a folder that match, such as those of processors, devices or ports. */
+export const partsIn = (list: ListFolder, folder: string, pattern: RegExp, most = MOST_PARTS): readonly string[] =>
+  list(folder)
+    .filter((name) => pattern.test(name))
+    .slice(0, most)
+
+/** The text in a file; empty if there is none. */
+export const wordIn = ({ read }: HostFiles, path: string): string => (read(path) ?? '').trim()

@@ -21,7 +21,7 @@ import { diskRoom, judgeDisks } from './disk.ts'
 import { followSleepers, judgeHung, sleepingTask, type Sleeper } from './hung-tasks.ts'
 import type { Reading } from './reading.ts'
 import { judgeReadOnly, namedBefore, parseMounts } from './read-only.ts'
-import { hardwareDetections } from '../hardware/hardware-detections.ts'
+import { hardwareDetections, type HardwareName } from '../hardware/hardware-detections.ts'
 import { hostFiles } from '../../metrics/host-files.ts'
 import { DETECTOR_CONDITIONS, type DetectorName, type DetectorSettings } from '#api/agent-config/detector-settings.ts'
 
@@ -146,7 +146,7 @@ export class Detectors {
     const { settings, dir } = this.#deps
     // A node that is a folder does not report on the processes, mounts and services of its machine.
     const isHost = dir.root === '/'
-    const detections: Readonly<Partial<Record<DetectorName, Detect | undefined>>> = {
+    const ofNode: Readonly<Record<Exclude<DetectorName, HardwareName>, Detect | undefined>> = {
       disk: this.#disk(),
       readOnly: isHost ? this.#readOnly() : undefined,
       clock: this.#clock(),
@@ -155,11 +155,14 @@ export class Detectors {
       hungTasks: isHost ? this.#hungTasks() : undefined,
       kubelet: isHost ? this.#kubelet() : undefined,
       runtime: isHost ? this.#runtime() : undefined,
-      ...(isHost ? this.#hardware() : {}),
     }
-    return (Object.keys(detections) as DetectorName[]).flatMap((name): Detector[] => {
+    const detections = new Map<string, Detect | undefined>([
+      ...Object.entries(ofNode),
+      ...(isHost ? Object.entries(this.#hardware()) : []),
+    ])
+    return (Object.keys(DETECTOR_CONDITIONS) as DetectorName[]).flatMap((name): Detector[] => {
       const { isOn, everyMs } = settings[name]
-      const detect = detections[name]
+      const detect = detections.get(name)
       return isOn && detect !== undefined ? [{ name, everyMs, detect }] : []
     })
   }

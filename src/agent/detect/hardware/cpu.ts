@@ -1,10 +1,9 @@
 // Processors that slow themselves down because they are too hot.
 import type { DetectorSettings } from '#api/agent-config/detector-settings.ts'
-import { type HostFiles, numberIn } from '../../metrics/host-files.ts'
+import { type HostFiles, numberIn, partsIn } from '../../metrics/host-files.ts'
 import type { Reading } from '../builtin/reading.ts'
 import { readingOf } from './finding.ts'
 import type { Counts } from './growth.ts'
-import { partsIn } from './parts.ts'
 
 const CPUS = '/sys/devices/system/cpu'
 const MINUTE_MS = 60_000

@@ -4,8 +4,7 @@ import type { Reading } from '../builtin/reading.ts'
 import type { DetectorSettings } from '#api/agent-config/detector-settings.ts'
 import { readingOf } from './finding.ts'
 import type { Counts } from './growth.ts'
-import { partsIn } from './parts.ts'
-import type { HostFiles } from '../../metrics/host-files.ts'
+import { type HostFiles, partsIn } from '../../metrics/host-files.ts'
 
 /** A sleeping disk stays asleep, and says nothing until it wakes up. */
 export const smartArguments = (device: string): readonly string[] => [

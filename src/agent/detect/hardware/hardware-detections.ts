@@ -28,7 +28,7 @@ export interface HardwareDeps {
 }
 
 type Detect = () => Promise<readonly Reading[]>
-type HardwareName = Extract<
+export type HardwareName = Extract<
   DetectorName,
   'memory' | 'throttling' | 'pcie' | 'storage' | 'links' | 'kernelLimits' | 'sensors' | 'diskHealth' | 'mounts' | 'gpu'
 >
@@ -139,22 +139,31 @@ function gpuDetection(timeoutMs: number): Detect {
 }
 
 function mountsDetection({ host, clock, settings }: HardwareDeps): Detect {
-  const questions = new MountQuestions(async (point) => {
-    // A program of its own: the thread of a call that hangs is lost, and there are few. It is never ended, because the kernel does not let it.
-    await programOutput({
-      program: '/usr/bin/stat',
-      args: ['--file-system', '--format=%i', point],
-      timeoutMs: NEVER_MS,
-      maxBytes: MOST_WORDS,
-      environment: {},
-    })
-  })
+  const questions = new MountQuestions((point) => askMounts([point]))
+  let together: Promise<void> | undefined
   return async () => {
-    const mounts = parseMounts(host.read('/proc/self/mountinfo') ?? '')
-    return judgeMounts(questions.look(mountsToAsk(mounts), clock.monotonic(), settings.mounts.afterMs))
+    const now = clock.monotonic()
+    const points = mountsToAsk(parseMounts(host.read('/proc/self/mountinfo') ?? ''))
+    const wasAsked = together !== undefined
+    // One program for all of them; only if it gets no answer, one for each.
+    together ??= askMounts(points).finally(() => (together = undefined))
+    const haveAnswered = !wasAsked && (await endsWithin(together, ALL_ANSWER_MS))
+    return judgeMounts(questions.look(haveAnswered ? [] : points, now, settings.mounts.afterMs))
   }
 }
 
+/** In a program of its own: the thread of a call that hangs is lost, and there are few. It is never ended, because the kernel does not let it. */
+async function askMounts(points: readonly string[]): Promise<void> {
+  await programOutput({
+    program: '/usr/bin/stat',
+    args: ['--file-system', '--format=%i', ...points],
+    timeoutMs: NEVER_MS,
+    maxBytes: MOST_WORDS,
+    environment: {},
+  })
+}
+
+const ALL_ANSWER_MS = 5_000
 /** A day: by then it answered, or the node was rebooted. */
 const NEVER_MS = 86_400_000
 const MOST_WORDS = 4_096
@@ -171,11 +180,14 @@ async function outputOf(program: string, args: readonly string[], timeoutMs: num
   if (RUNNING.has(name)) return ''
   RUNNING.add(name)
   const output = programOutput(call).finally(() => RUNNING.delete(name))
-  const late = Promise.withResolvers<undefined>()
   // What is killed in the kernel does not end.
-  const timer = setTimeout(() => late.resolve(undefined), timeoutMs + KILL_GRACE_MS)
-  const result = await Promise.race([output, late.promise]).finally(() => clearTimeout(timer))
-  return result?.stdout.text ?? ''
+  return (await endsWithin(output, timeoutMs + KILL_GRACE_MS)) ? (await output).stdout.text : ''
+}
+
+async function endsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => late.resolve(false), ms)
+  return Promise.race([work.then(() => true), late.promise]).finally(() => clearTimeout(timer))
 }
 
 const KILL_GRACE_MS = 2_000

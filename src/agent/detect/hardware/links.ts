@@ -1,10 +1,9 @@
 // Network links: InfiniBand ports, Ethernet ports and bonds. A port that was never up since the agent started is not cabled, which is no fault.
 import type { DetectorSettings } from '#api/agent-config/detector-settings.ts'
-import { type HostFiles, numberIn } from '../../metrics/host-files.ts'
+import { type HostFiles, numberIn, partsIn, wordIn } from '../../metrics/host-files.ts'
 import type { Reading } from '../builtin/reading.ts'
 import { readingOf } from './finding.ts'
 import type { Counts } from './growth.ts'
-import { partsIn, wordIn } from './parts.ts'
 
 const IB = '/sys/class/infiniband'
 const NET = '/sys/class/net'

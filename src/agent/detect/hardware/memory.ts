@@ -1,11 +1,10 @@
 // Memory errors as the kernel's EDAC drivers count them, and pages that the kernel gave up. Counters start at boot.
 import { counted } from '#lib/counted.ts'
 import type { DetectorSettings } from '#api/agent-config/detector-settings.ts'
-import { type HostFiles, numberIn } from '../../metrics/host-files.ts'
+import { type HostFiles, numberIn, partsIn, wordIn } from '../../metrics/host-files.ts'
 import type { Reading } from '../builtin/reading.ts'
 import { readingOf } from './finding.ts'
 import type { Counts } from './growth.ts'
-import { partsIn, wordIn } from './parts.ts'
 
 export interface MemoryErrors {
   /** By module, else by controller. */

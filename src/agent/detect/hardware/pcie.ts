@@ -1,9 +1,8 @@
 // Errors of PCIe devices as the kernel's AER driver counts them since boot, and links that run with fewer lanes than before.
-import { type HostFiles, numberIn } from '../../metrics/host-files.ts'
+import { type HostFiles, numberIn, partsIn } from '../../metrics/host-files.ts'
 import type { Reading } from '../builtin/reading.ts'
 import { readingOf } from './finding.ts'
 import type { Counts } from './growth.ts'
-import { partsIn } from './parts.ts'
 
 const DEVICES = '/sys/bus/pci/devices'
 

@@ -1,8 +1,7 @@
 // Fans, voltages, temperatures and power supplies: alarms of the kernel's sensor drivers, and of the host's management controller if ipmitool is there.
-import type { HostFiles } from '../../metrics/host-files.ts'
+import { type HostFiles, partsIn, wordIn } from '../../metrics/host-files.ts'
 import type { Reading } from '../builtin/reading.ts'
 import { readingOf } from './finding.ts'
-import { partsIn, wordIn } from './parts.ts'
 
 const HWMON = '/sys/class/hwmon'
 /** Plain `temp1_max_alarm` is raised by a warm day. */

@@ -1,9 +1,8 @@
 // Arrays with missing disks, devices with lost paths, and ext4 file systems in which the kernel found errors.
 import { counted } from '#lib/counted.ts'
-import { type HostFiles, numberIn } from '../../metrics/host-files.ts'
+import { type HostFiles, numberIn, partsIn, wordIn } from '../../metrics/host-files.ts'
 import type { Reading } from '../builtin/reading.ts'
 import { readingOf } from './finding.ts'
-import { partsIn, wordIn } from './parts.ts'
 
 const BLOCK = '/sys/block'
 const EXT4 = '/sys/fs/ext4'

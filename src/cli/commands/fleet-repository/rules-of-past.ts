@@ -1,6 +1,7 @@
 // `kubenode rules backtest | review | suggest`: what a recorded history tells about rules.
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
+import { defined } from '#lib/defined.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { BacktestAsked } from '#forecast/backtest/show-backtest.ts'
 import type { ReviewAsked } from '#forecast/review/show-review.ts'
@@ -15,6 +16,13 @@ export function registerRulesOfPast(rules: Command, io: Io): void {
   registerSuggest(rules, io)
 }
 
+/** Which part of which history. */
+const overPast = (command: Command, since: string): Command =>
+  withHistory(command)
+    .option('--since <time>', 'from when: a time, a day, or how long ago', since)
+    .option('--until <time>', 'until when; now when left out')
+    .option('--cluster <name>', 'cluster of the history; the only one when left out')
+
 type BacktestOptions = Omit<BacktestAsked, 'weakCageNote' | 'failOn'> & { readonly failOn?: readonly string[] }
 
 /** Twenty show a spread; more take longer than a pull request waits. */
@@ -22,11 +30,8 @@ const SEEDS = 20
 const MOST_SEEDS = 100
 
 function registerBacktest(rules: Command, io: Io): void {
-  withHistory(rules.command('backtest'))
+  overPast(rules.command('backtest'), '30d')
     .description('replay a recorded history under two versions of rules and policies, and compare what they ask for')
-    .option('--since <time>', 'from when: a time, a day, or how long ago', '30d')
-    .option('--until <time>', 'until when; now when left out')
-    .option('--cluster <name>', 'cluster of the history; the only one when left out')
     .option('--fleet-cluster <name>', 'its name in the fleet, where it differs, as after --redact')
     .option('--base <rev>', 'compare with the rules of this commit; with those that the history recorded when left out')
     .option('--base-rules <file>', 'compare with the rules and policies of this file')
@@ -56,10 +61,9 @@ function registerBacktest(rules: Command, io: Io): void {
         import('#forecast/backtest/show-backtest.ts'),
         import('../../fleet/histories.ts'),
       ])
-      const { history } = options
       await showBacktest(
         { ...options, failOn, weakCageNote },
-        (use) => withReaders(history === undefined ? {} : { history }, io, use),
+        (use) => withReaders(defined({ history: options.history }), io, use),
         io,
       )
     })
@@ -68,11 +72,8 @@ function registerBacktest(rules: Command, io: Io): void {
 type ReviewOptions = Omit<ReviewAsked, 'weakCageNote'>
 
 function registerReview(rules: Command, io: Io): void {
-  withHistory(rules.command('review'))
+  overPast(rules.command('review'), '90d')
     .description('find rules that never fire, fire needlessly or do not help, and conditions without a rule')
-    .option('--since <time>', 'from when: a time, a day, or how long ago', '90d')
-    .option('--until <time>', 'until when; now when left out')
-    .option('--cluster <name>', 'cluster of the history; the only one when left out')
     .option('--fleet-cluster <name>', 'its name in the fleet, where it differs, as after --redact')
     .option('--commit <rev>', 'compare with the monitors that the fleet declares in this commit')
     .option('--dirty', 'compare with the monitors of the work tree')
@@ -85,29 +86,24 @@ function registerReview(rules: Command, io: Io): void {
         import('#forecast/review/show-review.ts'),
         import('../../fleet/histories.ts'),
       ])
-      const { history } = options
       await showReview(
         { ...options, weakCageNote },
-        (use) => withReaders(history === undefined ? {} : { history }, io, use),
+        (use) => withReaders(defined({ history: options.history }), io, use),
         io,
       )
     })
 }
 
 function registerSuggest(rules: Command, io: Io): void {
-  withHistory(rules.command('suggest'))
+  overPast(rules.command('suggest'), '90d')
     .description('draft rules for what people repaired by hand again and again; applies nothing')
-    .option('--since <time>', 'from when: a time, a day, or how long ago', '90d')
-    .option('--until <time>', 'until when; now when left out')
-    .option('--cluster <name>', 'cluster of the history; the only one when left out')
     .addOption(outputOption(['text', 'json', 'rules']).default('text'))
     .action(async (options: SuggestAsked) => {
       const [{ showSuggest }, { withReaders }] = await Promise.all([
         import('#forecast/review/show-suggest.ts'),
         import('../../fleet/histories.ts'),
       ])
-      const { history } = options
-      await showSuggest(options, (use) => withReaders(history === undefined ? {} : { history }, io, use), io)
+      await showSuggest(options, (use) => withReaders(defined({ history: options.history }), io, use), io)
     })
 }
 

@@ -1,7 +1,7 @@
 // Decides which kubeconfigs the programs of a Cluster on the hub get and lose, and what its status says about them. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { programPlace } from '#api/cluster-programs.ts'
-import { HOSTED_PROGRAMS, type HostedProgram, hostedNamespace } from '#api/names.ts'
+import { HOSTED_PROGRAMS, hostedNamespace, hostedWorkload } from '#api/names.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
 import type { WantedCondition } from '#kube/conditions.ts'
 import { fit, type Wait } from '#runtime/waiting.ts'
@@ -76,8 +76,6 @@ export function waitOfPrograms({ cluster, programs }: Seen, plane: ControlPlane 
   return {
     predicate: 'ProgramsMissing',
     seen: `no leader in the cluster: ${without.join(', ')}`,
-    unblock: `pods of ${without.map(workloadOf).join(', ')} run on the hub`,
+    unblock: `pods of ${without.map(hostedWorkload).join(', ')} run on the hub`,
   }
 }
-
-const workloadOf = (program: HostedProgram): string => `kubenode-hosted-${program}`
