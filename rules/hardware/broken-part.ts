@@ -13,7 +13,8 @@ export const brokenPart = (condition: BrokenPart): NodeRemedierInput['spec'] => 
   ladder: [
     {
       operations: [
-        { collectEvidence: { kinds: ['KernelLog', 'Disks'] } },
+        // Of a GPU: which pods use which one.
+        { collectEvidence: { kinds: ['KernelLog', condition === 'GPUFaulty' ? 'Devices' : 'Disks'] } },
         { reportFault: { category: CATEGORY[condition] } },
         { cordon: {} },
         { drain: { timeout: '30m', deleteEmptyDir: true } },

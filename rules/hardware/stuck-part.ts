@@ -2,14 +2,18 @@
 import { conditionIs, fewPeersHave } from 'kubenode/node-leaves'
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
-export type StuckPart = 'PCIeFaulty' | 'LinkFaulty' | 'GPUNeedsReset' | 'GPUNeedsReboot'
+export type StuckPart = 'PCIeFaulty' | 'LinkFaulty' | 'GPUNeedsReset' | 'GPUNeedsReboot' | 'FPGAFaulty'
 
 const CATEGORY = {
   PCIeFaulty: 'Other',
   LinkFaulty: 'Network',
   GPUNeedsReset: 'Accelerator',
   GPUNeedsReboot: 'Accelerator',
+  FPGAFaulty: 'Accelerator',
 } as const
+
+/** Which pods use which device. */
+const DEVICES = ['Devices'] as const
 
 export const stuckPart = (condition: StuckPart): NodeRemedierInput['spec'] => ({
   when: { all: [conditionIs(condition, 'True'), fewPeersHave(condition)] },
@@ -18,7 +22,7 @@ export const stuckPart = (condition: StuckPart): NodeRemedierInput['spec'] => ({
   ladder: [
     {
       operations: [
-        { collectEvidence: { kinds: ['KernelLog'] } },
+        { collectEvidence: { kinds: ['KernelLog', ...(CATEGORY[condition] === 'Accelerator' ? DEVICES : [])] } },
         { cordon: {} },
         { drain: { timeout: '30m', deleteEmptyDir: true } },
         { reboot: { timeout: '20m' } },
@@ -29,7 +33,7 @@ export const stuckPart = (condition: StuckPart): NodeRemedierInput['spec'] => ({
     },
     {
       operations: [
-        { collectEvidence: { kinds: ['KernelLog'] } },
+        { collectEvidence: { kinds: ['KernelLog', ...(CATEGORY[condition] === 'Accelerator' ? DEVICES : [])] } },
         { reportFault: { category: CATEGORY[condition] } },
         { cordon: {} },
         { drain: { timeout: '30m', deleteEmptyDir: true } },

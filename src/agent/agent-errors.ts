@@ -18,6 +18,10 @@ export const agentErrors = errorTable({
     text: 'cannot join: this host has {what} {seen}, and the agent needs {floor} or newer',
     next: 'upgrade the host first',
   },
+  KN8004_import: {
+    text: 'this node has {what} {seen}, and the agent needs {floor} or newer',
+    next: 'upgrade the host first, then import it',
+  },
   KN8005: {
     text: 'cannot start as {machine}: this identity was created on another host ({boundHost}, this host is {thisHost})',
     next: 'to make this host a machine of its own, run kubenode agent leave on it, which changes nothing of {machine}, then join it; never remove the folder of the agent, which holds the originals of adopted files',

@@ -5,7 +5,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
-import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { agentLeaseKey } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { readState, removeDurably } from './files/durable.ts'
 import { realFiles } from './files/real.ts'
@@ -110,6 +110,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     await parts.supervisor.adopt()
     await forgetOldReboot(parts)
     await parts.components.load()
+    await parts.acceptance.load()
     await parts.board.start()
     await parts.detection.start()
     await parts.metrics.start()
@@ -183,7 +184,7 @@ function runForever(tools: Tools): readonly Promise<void>[] {
   const common = { client, clock, random, log }
   const lease = { ...common, everyMs: parts.config.leaseMs }
   const ours = { machineUid, isWanted: isMachineThere }
-  const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine, ...ours }
+  const own = { ...agentLeaseKey(machine), holder: machine, ...ours }
   const ofNode = {
     namespace: NODE_LEASES,
     name: node,
@@ -259,6 +260,7 @@ async function obeyMachine(tools: Tools, found: Machine | undefined): Promise<vo
   parts.machineWriter.compare((written) => !lacksReport(found, written))
   obey(parts, order)
   parts.logs.watch(found.spec.logs ?? [])
+  parts.acceptance.obey(found)
   noteNode(parts, found)
   // Saved so that the agent can start without the API server. A full disk must not stop the agent from following the order.
   await keepOrder(parts.files, machineFile(parts.dir), order)
@@ -298,6 +300,7 @@ async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
   await jobs.close()
   await logs.close()
   await parts.notices.close()
+  await parts.acceptance.close()
   await drift.close()
   machineWriter.close()
   nodeWriter.close()

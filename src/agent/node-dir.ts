@@ -88,6 +88,9 @@ export const keptFile = (d: NodeDir, component: string): string => join(keptFold
 
 const jobsFolder = (d: NodeDir): string => join(d.state, 'jobs')
 export const jobFile = (d: NodeDir, uid: string): string => join(jobsFolder(d), `${uid}.json`)
+export const acceptanceFile = (d: NodeDir): string => join(d.state, 'acceptance.json')
+/** Scripts of an acceptance have their own folder: a repair may run one at the same time. */
+export const acceptanceDir = (d: NodeDir): NodeDir => ({ ...d, state: join(d.state, 'acceptance') })
 export const evidenceFolder = (d: NodeDir, job: string): string => join(d.state, 'evidence', job)
 
 /** A component's path, as it is on this machine. */

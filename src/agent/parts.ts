@@ -1,5 +1,6 @@
 // The parts of an agent and how they are connected, one line per part. Nothing here starts anything: agent.ts starts and stops it.
 import type { KubeObject } from '#api/schema/object.ts'
+import type { AcceptanceRuns } from './acceptance/acceptance-runs.ts'
 import type { AllComponents } from './components/all-components.ts'
 import type { DriftWatch } from './drift/drift-watch.ts'
 import { watchFolder } from './files/folder-watch.ts'
@@ -8,6 +9,7 @@ import { KubeletTrustWatch } from './node/kubelet-trust.ts'
 import { NodeObject } from './node/node-object.ts'
 import type { StatusWriter } from './node/writer.ts'
 import { NoticeWatch } from './notices/notice-watch.ts'
+import { buildAcceptance } from './parts/acceptance.ts'
 import { buildComponents } from './parts/components.ts'
 import { buildDetection, type DetectionParts } from './parts/detection.ts'
 import { buildDrift } from './parts/drift.ts'
@@ -36,6 +38,7 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
   readonly jobs: RunningByName
   readonly logs: RunningByName
   readonly notices: NoticeWatch
+  readonly acceptance: AcceptanceRuns
   readonly frozen: FrozenWatch
   readonly reboots: Reboots
   /** Undefined where the node is a folder: the host's kubelet is not the node's. */
@@ -73,7 +76,8 @@ export function buildParts(o: PartsOptions): Parts {
   const { metadataOrigins: origins } = o
   const notices = new NoticeWatch({ ...base, onChange: onStatus, ...defined({ origins }) })
   const kubelet = buildKubeletTrust(context, onStatus)
-  const reporting = { supervisor, components, frozen, trust, notices, kubelet }
+  const acceptance = buildAcceptance(context, trust, onStatus)
+  const reporting = { supervisor, components, frozen, trust, notices, acceptance, kubelet }
   const machineWriter = buildMachineWriter(context, reporting)
   const nodeWriter = buildNodeWriter(context, { nodeObject, board })
   const { repairs, jobs } = buildRepairs(context, { components, trust, detection, nodeObject, targets })
@@ -95,6 +99,7 @@ export function buildParts(o: PartsOptions): Parts {
     jobs,
     logs,
     notices,
+    acceptance,
     frozen,
     reboots: context.reboots,
     kubelet,

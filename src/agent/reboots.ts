@@ -9,6 +9,7 @@ import { readState, removeDurably, writeDurably } from './files/durable.ts'
 import type { Files } from './files/port.ts'
 import { bootIdFile, rebootRequestFile, type NodeDir } from './node-dir.ts'
 import type { Systemctl } from './supervise/systemd/systemctl.ts'
+import { systemUpMs } from './up-time.ts'
 
 export interface RebootsDeps {
   readonly files: Files
@@ -28,11 +29,14 @@ const UNKNOWN_BOOT = 'unknown'
 
 export class Reboots implements RebootPort {
   readonly #deps: RebootsDeps
+  readonly #bootedAt: number
   #isRequested = false
   #refusal: string | undefined
 
   constructor(deps: RebootsDeps) {
     this.#deps = deps
+    // The boot of a folder is the start of its agent.
+    this.#bootedAt = deps.clock.now() - (deps.isHost ? (systemUpMs() ?? 0) : 0)
   }
 
   async boot(): Promise<Boot> {
@@ -40,7 +44,7 @@ export class Reboots implements RebootPort {
     this.#refusal ??= await this.#whyNot()
     const refusal = this.#refusal
     const isRequested = this.#isRequested
-    return { id, upMs: uptime() * 1_000, isRequested, ...defined({ refusal }) }
+    return { id, upMs: uptime() * 1_000, bootedAt: this.#bootedAt, isRequested, ...defined({ refusal }) }
   }
 
   async #whyNot(): Promise<string | undefined> {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts'
 import { FakeNode, FakeProcesses, type FakeNodeOptions, type TestOrder } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
+import { RETURNS_WITHIN_MS } from '#api/protocol/rebooting.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { PermitReading } from './permit-reading.ts'
 import type { ProbeAnswer } from './probe.ts'
@@ -155,6 +156,63 @@ test('a bad version goes back: the old one is in place before the second reboot'
     [`beacon ${BAD}`, 'beacon 1.0.0'],
   ])
   expect(machine.node.worker.record).toMatchObject({ reason: 'ProbeFailed', pins: [{ version: BAD }] })
+})
+
+test('a machine that returns long after the request, as after the provider cut its power, goes back', async () => {
+  const machine = await withFirst()
+  await machine.start(switched('1.1.0'))
+  await machine.clock.advance(1_000)
+  expect(machine.node.reboots).toBe(1)
+  await machine.end('Machine')
+  await machine.clock.advance(RETURNS_WITHIN_MS + 60_000)
+  await machine.run(switched('1.1.0'))
+  expect([...(await machine.state()), machine.requested]).toEqual(['beacon 1.0.0', 'RolledBack', ['beacon 1.0.0']])
+  expect(machine.node.worker.record).toMatchObject({
+    reason: 'InstallFailed',
+    message: expect.stringMatching(/^the machine took 16m\d+s to return from its reboot \(limit 15m\)$/),
+    pins: [{ version: '1.1.0' }],
+  })
+})
+
+test('an agent that starts long after the boot keeps the new version', async () => {
+  const machine = await withFirst()
+  await machine.start(switched('1.1.0'))
+  await machine.clock.advance(1_000)
+  await machine.end('Machine')
+  machine.options = { bootedAt: machine.clock.now() + 60_000 }
+  await machine.clock.advance(RETURNS_WITHIN_MS + 600_000)
+  await machine.run(switched('1.1.0'))
+  expect([...(await machine.state()), machine.requested]).toEqual(['beacon 1.1.0', 'Healthy', []])
+})
+
+test('a machine that hung once the version ran goes back, although it would now come up', async () => {
+  const machine = await withFirst()
+  await machine.start(switched('1.1.0'))
+  await machine.clock.advance(1_000)
+  await machine.end('Machine')
+  await machine.start(switched('1.1.0'))
+  await machine.clock.advance(500)
+  expect(machine.node.worker.record?.state).toBe('Probing')
+  await machine.end('Machine')
+  await machine.clock.advance(RETURNS_WITHIN_MS + 60_000)
+  await machine.run(switched('1.1.0'))
+  expect([...(await machine.state()), machine.requested]).toEqual(['beacon 1.0.0', 'RolledBack', ['beacon 1.0.0']])
+  expect(machine.node.worker.record).toMatchObject({
+    reason: 'CrashLooping',
+    message: expect.stringMatching(
+      /^the machine stopped in the settle window and booted 15m5\d+s after its end \(limit 15m\)$/,
+    ),
+  })
+})
+
+test('a machine that boots for fourteen minutes keeps the new version', async () => {
+  const machine = await withFirst()
+  await machine.start(switched('1.1.0'))
+  await machine.clock.advance(1_000)
+  await machine.end('Machine')
+  await machine.clock.advance(14 * 60_000)
+  await machine.run(switched('1.1.0'))
+  expect([...(await machine.state()), machine.requested]).toEqual(['beacon 1.1.0', 'Healthy', []])
 })
 
 test('without a granted permit the old version runs in this boot, and the message says that a reboot is pending', async () => {

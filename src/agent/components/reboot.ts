@@ -2,6 +2,7 @@
 // back. A reboot needs a permit that was read in this pass and lists Reboot. A first install on a node that takes no pods yet has no permit, so it does
 // not reboot: the version takes effect with the next boot. Anything that must not run before that belongs in the host image.
 import type { Reason } from '#api/catalogue.ts'
+import { RETURNS_WITHIN_MS } from '#api/protocol/rebooting.ts'
 import { formatDuration } from '#lib/duration.ts'
 import type { PermitReading } from './permit-reading.ts'
 import type { OpenSwitch, PendingReboot, Slot } from './record.ts'
@@ -9,6 +10,8 @@ import type { OpenSwitch, PendingReboot, Slot } from './record.ts'
 export interface Boot {
   readonly id: string
   readonly upMs: number
+  /** When this boot began, by the wall clock. */
+  readonly bootedAt: number
   /** This agent has already requested a reboot, for any reason, and is exiting. */
   readonly isRequested: boolean
   /** Why this machine cannot reboot; absent when it can. */
@@ -56,6 +59,8 @@ export function rebootTo(seen: RebootSeen): RebootStep | undefined {
   const { reboot } = open
   if (reboot === undefined || reboot.boot === boot.id) return undefined
   if (reboot.from !== boot.id) {
+    const away = absence(reboot, boot)
+    if (away !== undefined) return { kind: 'GoBack', ...away }
     if (reboot.boot === undefined || reboot.isSecondBoot !== true) return { kind: 'Continue' }
     return { kind: 'GoBack', because: 'CrashLooping', reason: 'the machine rebooted twice in the settle window' }
   }
@@ -84,6 +89,27 @@ function next({ open: { permit }, boot, permit: read, isNodeFrozen }: RebootSeen
   if (read?.permit !== permit) return { kind: 'ReadPermit', permit }
   if (read.kind !== 'Granted') return wait(`permit ${permit}: ${read.why}`)
   return read.forReboot === true ? { kind: 'Reboot', permit } : wait(`permit ${permit}: ${NOT_FOR_REBOOT}`)
+}
+
+/**
+ * The machine hung until its power was cut, so the version does not get another try: on its way down or up, or once the version ran. The uptime of the
+ * new boot does not show this, so the wall clock decides. A clock that was set back hides the delay; one that was set forward costs a good version a
+ * reboot back. A loss of power that lasts as long looks the same.
+ */
+function absence(
+  { requestedAt, boot, settlesBy }: NonNullable<OpenSwitch['reboot']>,
+  { bootedAt }: Boot,
+): { readonly because: Reason; readonly reason: string } | undefined {
+  const from = boot === undefined ? requestedAt : settlesBy
+  const awayMs = bootedAt - (from ?? bootedAt)
+  if (awayMs <= RETURNS_WITHIN_MS) return undefined
+  const [away, limit] = [formatDuration(awayMs), formatDuration(RETURNS_WITHIN_MS)]
+  return boot === undefined
+    ? { because: 'InstallFailed', reason: `the machine took ${away} to return from its reboot (limit ${limit})` }
+    : {
+        because: 'CrashLooping',
+        reason: `the machine stopped in the settle window and booted ${away} after its end (limit ${limit})`,
+      }
 }
 
 const lateness = ({ upMs }: PendingReboot, boot: Boot): string | undefined =>

@@ -48,8 +48,12 @@ export interface PendingReboot {
 
 /** The reboot to the new version, and the boots after it. */
 interface OpenReboot extends PendingReboot {
+  /** When the agent last requested it, by the wall clock. Absent: not yet, or an earlier agent did. */
+  readonly requestedAt?: number
   /** The boot in which the new version was started. */
   readonly boot?: string
+  /** When the settle window of that start ends at the latest, by the wall clock. Absent: an earlier agent started it. */
+  readonly settlesBy?: number
   /** The machine rebooted again within the settle window, possibly because of a power failure. The next time counts against the version. */
   readonly isSecondBoot?: boolean
 }
@@ -143,7 +147,9 @@ const isReboot = (v: unknown): boolean =>
   typeof v['from'] === 'string' &&
   typeof v['since'] === 'number' &&
   typeof v['upMs'] === 'number' &&
+  (v['requestedAt'] === undefined || typeof v['requestedAt'] === 'number') &&
   (v['boot'] === undefined || typeof v['boot'] === 'string') &&
+  (v['settlesBy'] === undefined || typeof v['settlesBy'] === 'number') &&
   (v['isSecondBoot'] === undefined || typeof v['isSecondBoot'] === 'boolean')
 
 const isSecondStart = (v: unknown): boolean =>

@@ -14,6 +14,7 @@ import type { Slot } from './record.ts'
 import { withSecrets, type SecretDeps } from './secrets.ts'
 import { fillSlot, type CheckedArtifact, type SlotContent } from './slot.ts'
 import type { TrustStore } from './trust-store.ts'
+import type { NodeDir } from '../node-dir.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export interface StageDeps extends ArtifactDeps {
@@ -25,6 +26,8 @@ export interface StageDeps extends ArtifactDeps {
   readonly preflight?: Preflight
   /** Absent where secrets cannot be opened. */
   readonly secrets?: Pick<SecretDeps, 'machine' | 'privateKey'>
+  /** Where downloads are kept, if not in `dir`. */
+  readonly downloads?: NodeDir
 }
 
 export interface Preflight {
@@ -129,5 +132,5 @@ async function artifactOf(
       }),
     )
   const { sha256, size } = artifact
-  return { path: await bringArtifact(deps, artifact, signal), sha256, size }
+  return { path: await bringArtifact({ ...deps, dir: deps.downloads ?? deps.dir }, artifact, signal), sha256, size }
 }

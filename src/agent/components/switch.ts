@@ -157,7 +157,7 @@ export class Switcher {
 
   /** Start: start in the current boot. Stop: the machine reboots first. Wait: the machine has not rebooted yet. */
   async #beforeUse(spec: MachineComponentSpec, open: OpenSwitch): Promise<Then | 'Wait'> {
-    const { reboots } = this.#deps
+    const { reboots, clock } = this.#deps
     const { reboot, to, from, permit, phase } = open
     // Without a way to reboot, for example when an agent on another host finds this journal, this is a normal switch.
     if (reboots === undefined) return 'Start'
@@ -166,10 +166,11 @@ export class Switcher {
     const { id: boot } = await reboots.boot()
     if (reboot.from === boot) return 'Wait'
     // Recorded before the start, so that a version that crashes the machine is counted.
-    if (reboot.boot !== boot)
-      await this.#journal.write({
-        open: { ...open, reboot: { ...reboot, boot, ...(reboot.boot !== undefined && { isSecondBoot: true }) } },
-      })
+    if (reboot.boot !== boot) {
+      const settlesBy = clock.now() + longestSettleMs(spec)
+      const isAgain = reboot.boot !== undefined && { isSecondBoot: true }
+      await this.#journal.write({ open: { ...open, reboot: { ...reboot, boot, settlesBy, ...isAgain } } })
+    }
     return 'Start'
   }
 
@@ -184,8 +185,10 @@ export class Switcher {
     const { reboots } = this.#deps
     if (open === undefined || reboots === undefined) return
     // On the way back, the message stays the cause of the revert.
-    if (open.phase !== 'GoingBack') await this.#journal.write({ message: 'rebooting' })
-    else await this.#journal.write({ message, reason, output })
+    if (open.phase !== 'GoingBack') {
+      const reboot = open.reboot && { ...open.reboot, requestedAt: this.#deps.clock.now() }
+      await this.#journal.write({ open: { ...open, ...defined({ reboot }) }, message: 'rebooting' })
+    } else await this.#journal.write({ message, reason, output })
     await reboots.request({ component: this.#component })
   }
 
@@ -472,6 +475,9 @@ export class Switcher {
     if (hook !== undefined) await this.#deps.runHook(hook.command, parseDuration(hook.timeout))
   }
 }
+
+const longestSettleMs = ({ probes = [] }: MachineComponentSpec): number =>
+  Math.max(0, ...probes.map(({ settle }) => parseDuration(settle)))
 
 /** Leaves room in the status for why a reboot is pending. */
 const MAX_CAUSE = 90

@@ -105,6 +105,7 @@ async function agent(
     ...base,
     environment: { PATH: '/usr/bin:/bin', KUBENODE_ROOT: dir.root },
     client,
+    server: 'https://192.0.2.1',
     agentEvents: agentEvents({ client, clock: systemClock, machine: 'm', machineUid: () => undefined }),
     node: 'n',
     nodeUid: () => undefined,

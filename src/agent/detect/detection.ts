@@ -32,6 +32,8 @@ export interface DetectionDeps {
   /** Environment of the check programs. */
   readonly environment: Readonly<Record<string, string>>
   readonly client: KubeClient
+  /** Address of the API server. */
+  readonly server: string
   readonly agentEvents: AgentEvents
   readonly node: string
   readonly nodeUid: () => string | undefined

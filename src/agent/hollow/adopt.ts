@@ -31,7 +31,8 @@ function rebootOf(
   }: { readonly from: string | undefined; readonly permit: string | undefined; readonly upMs: number },
 ): AdoptRequest['reboot'] {
   if (rebootingSince === undefined || from === undefined || state !== 'Switching') return undefined
-  return { ...defined({ permit }), reboot: { from, since: Date.parse(rebootingSince) || 0, upMs } }
+  const since = Date.parse(rebootingSince) || 0
+  return { ...defined({ permit }), reboot: { from, since, requestedAt: since, upMs } }
 }
 
 /** A report does not name the configuration. If it describes the ordered attempt, it has the ordered configuration. */

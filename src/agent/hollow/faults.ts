@@ -10,6 +10,8 @@ export interface HollowFaults {
   readonly stageMs: (machine: string, component: string, version: string) => number
   /** Reported instead of the truth. */
   readonly report: (machine: string, truth: ComponentStatus) => ComponentStatus
+  /** Whether it passes the acceptance of a new Node; if absent, it does. */
+  readonly isAccepted?: (machine: string) => boolean
   /** A kubelet beside it creates its Node and renews its Lease. */
   readonly hasKubelet?: (machine: string) => boolean
 }

@@ -38,6 +38,8 @@ interface HostSeen {
   readonly uid?: string | undefined
   /** What its agent kept on disk. */
   readonly records?: readonly ComponentRecord[]
+  /** When its boot began; absent: with its agent. */
+  readonly bootedAt?: number
 }
 
 type ClosableClient = KubeClient & { close(): void }
@@ -72,14 +74,18 @@ export class HollowFleet {
   }
 
   /** A host starts; its Machine may appear later. `latest` is newer than anything that the watch has delivered so far. */
-  add(machine: string, bootId: string, { latest, uid = latest?.metadata.uid, records }: HostSeen = {}): HollowNode {
+  add(
+    machine: string,
+    bootId: string,
+    { latest, uid = latest?.metadata.uid, records, bootedAt }: HostSeen = {},
+  ): HollowNode {
     const known = this.#nodes.get(machine)
     if (known !== undefined) return known
     const { clock, random, log, version, faults = noFaults, leaseMs, registerNodes = true, reboot } = this.#o
     const client = this.#clientOf(machine, uid)
     const own = { client, clock, random, log, version, faults, leaseMs, catalogue: this.#catalogue }
     const registerNode = registerNodes && faults.hasKubelet?.(machine) !== true
-    const node = new HollowNode({ ...own, machine, bootId, registerNode, reboot, records })
+    const node = new HollowNode({ ...own, machine, bootId, registerNode, reboot, records, bootedAt })
     this.#nodes.set(machine, node)
     node.start()
     const seen = latest ?? this.#informer.store.get({ name: machine })

@@ -1,10 +1,11 @@
 // One hollow node: the agent's own component loops, status and Node report, on a null disk and null processes. Its promises never reject.
-import type { Clock } from '#lib/clock.ts'
+import { type Clock, timestamp } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
-import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
+import { type AcceptanceReport, machine as machineType, type Machine } from '#api/kinds/machine.ts'
+import { orderedAcceptance } from '#api/protocol/acceptance.ts'
 import type { Attempt } from '#api/protocol/component-order.ts'
-import { FIELD_MANAGERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { FIELD_MANAGERS, agentLeaseKey } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { AllComponents } from '../components/all-components.ts'
@@ -34,6 +35,8 @@ import { NullProcesses } from './null-processes.ts'
 export interface HollowNodeOptions {
   readonly machine: string
   readonly bootId: string
+  /** When that boot began; absent: with this agent. */
+  readonly bootedAt?: number | undefined
   readonly client: KubeClient
   readonly clock: Clock
   readonly random: Random
@@ -77,6 +80,7 @@ export class HollowNode {
   #components: AllComponents | undefined
   #processes: NullProcesses | undefined
   #seen: Machine | undefined
+  #acceptance: AcceptanceReport | undefined
   #isAdopting = false
   #isSilent = false
   #isClosed = false
@@ -137,6 +141,7 @@ export class HollowNode {
     const before = this.#seen
     this.#seen = machine
     if (this.#isSilent || this.#isClosed) return
+    this.#accept(machine)
     if (this.#components === undefined) return void this.#adopt()
     const isOther = before?.metadata.uid !== machine.metadata.uid
     if (isOther) this.#machineWriter.again()
@@ -273,11 +278,11 @@ export class HollowNode {
   }
 
   #reboots(): RebootPort {
-    const { bootId: id, clock, reboot } = this.#o
+    const { bootId: id, clock, reboot, bootedAt = clock.now() } = this.#o
     let isRequested = false
     const refusal = reboot === undefined ? { refusal: 'no provider restarts it' } : {}
     return {
-      boot: () => Promise.resolve({ id, upMs: clock.monotonic(), isRequested, ...refusal }),
+      boot: () => Promise.resolve({ id, upMs: clock.monotonic(), bootedAt, isRequested, ...refusal }),
       request: async () => {
         isRequested = true
         this.#machineWriter.touch()
@@ -316,6 +321,17 @@ export class HollowNode {
     this.#reportSoon()
   }
 
+  /** It has nothing to test: the attempt ends at once. */
+  #accept(machine: Machine): void {
+    const order = orderedAcceptance(machine)
+    if (order === undefined || order.run === this.#acceptance?.run) return
+    const { faults, clock } = this.#o
+    const at = timestamp(clock.now())
+    const outcome = faults.isAccepted?.(this.machine) === false ? 'Failed' : 'Succeeded'
+    this.#acceptance = { run: order.run, startedAt: at, finishedAt: at, outcome }
+    this.#reportSoon()
+  }
+
   #targets(): readonly string[] {
     return [this.#seen?.metadata.uid, this.#node.knownUid].flatMap((u) => u ?? [])
   }
@@ -324,7 +340,7 @@ export class HollowNode {
     if (this.#isSilent || this.#components === undefined || this.#seen === undefined) return undefined
     const { faults, version } = this.#o
     const components = this.#components.reports().map((report) => faults.report(this.machine, report))
-    return machineStatus({ name: this.machine, facts: this.#facts, version, components })
+    return machineStatus({ name: this.machine, facts: this.#facts, version, components, acceptance: this.#acceptance })
   }
 
   #nodeStatus(): KubeObject | undefined {
@@ -346,7 +362,7 @@ export class HollowNode {
     const { machine } = this
     // A policy ties an agent's Lease to its own Machine.
     const machineUid = () => this.#seen?.metadata.uid
-    const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine, machineUid }
+    const own = { ...agentLeaseKey(machine), holder: machine, machineUid }
     const leases = registerNode ? [own, { namespace: NODE_LEASES, name: machine, holder: machine }] : [own]
     try {
       if (!this.#isSilent) {

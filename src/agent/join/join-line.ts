@@ -82,7 +82,7 @@ const bundleOf = ({ bundle }: LineTicket): string => {
   return gzipSync(JSON.stringify(rest), { level: 9 }).toString('base64')
 }
 
-const linesOf = (pem: string): readonly string[] =>
+export const linesOf = (pem: string): readonly string[] =>
   pem
     .split('\n')
     .map((line) => line.trim())
@@ -100,7 +100,7 @@ function clockChecks({ machine, now, expiresAt }: LineTicket): readonly string[]
   ]
 }
 
-interface Source {
+export interface JoinSource {
   /** Ends with a slash. */
   readonly base: string
   /** PEM; undefined: the host's authorities. */
@@ -108,7 +108,7 @@ interface Source {
   readonly sha256: string
 }
 
-function sourceOf({ machine, bundle }: LineTicket, { script }: JoinLineOptions): Source {
+export function sourceOf({ machine, bundle }: LineTicket, { script }: JoinLineOptions): JoinSource {
   const cannot = (why: string) => new KubeNodeError(machinesErrors.KN1360_server({ name: machine, why }))
   const { artifactBase, artifactCaData } = bundle
   if (artifactBase === '')

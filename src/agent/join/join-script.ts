@@ -15,7 +15,7 @@ export interface Archive {
 export const archiveName = (arch: string): string => `agent-linux-${arch}.tar.gz`
 
 /** Compares `major.minor` as one number: 4.18 is 4018. */
-const number = ([major, minor]: readonly [number, number]): number => major * 1_000 + minor
+export const number = ([major, minor]: readonly [number, number]): number => major * 1_000 + minor
 
 /**
  * The check of src/lib/trusted-way.ts, without Node.js: every folder up to `/` belongs to root, and either only root can write to it, or it has the

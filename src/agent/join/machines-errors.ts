@@ -1,4 +1,4 @@
-// The numbered errors of commands for machines: import, adopt, readmit, revoke, join-command.
+// The numbered errors of commands for machines: import, adopt, readmit, revoke, join, join-command.
 import { errorTable } from '#lib/error-table.ts'
 
 export const machinesErrors = errorTable({
@@ -37,6 +37,22 @@ export const machinesErrors = errorTable({
   KN1002_byTag: {
     text: 'cannot choose Nodes by the tag of their hosts: {why}',
     next: 'give --provider NAME, --tag KEY=VALUE and --providers FILE, together and without other Nodes',
+  },
+  KN1002_noHosts: {
+    text: 'cannot join: no hosts are named',
+    next: 'name a file of hosts with --ssh; the line for one host: kubenode machine join-command NAME',
+  },
+  KN1002_hosts: {
+    text: 'cannot read {file}: {why}',
+    next: 'name a file, or - for standard input',
+  },
+  KN1387: {
+    text: 'cannot join the hosts of {file}: {problems}, see above; nothing was created',
+    next: 'correct the file, then run this command again',
+  },
+  KN1388: {
+    text: 'cannot join hosts with Secret {name} in kubenode-system: {why}',
+    next: 'create it with the key in ssh-privatekey, and label it kubenode.io/for-ssh=true; see docs/tasks/join-over-ssh.md',
   },
   KN1377: {
     text: 'cannot adopt {name}: {why}',

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { basename, join, relative } from 'node:path'
 import { ELF_BYTES, parseElf } from '#lib/elf.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { kubernetesArch } from '#lib/kubernetes-arch.ts'
 import { elfNeeds } from '#artifacts/oci/elf.ts'
 import { joinScript } from './join-script.ts'
 import { agentUnit } from './unit.ts'
@@ -85,7 +86,7 @@ const LIBRARY_FOLDERS = ['', '/usr'].flatMap((top) =>
 function rareLibraries(node: string): readonly string[] {
   const program = readFileSync(node)
   // Libraries of this machine do not work on another architecture; join.sh lists what to install.
-  if (parseElf(program.subarray(0, ELF_BYTES))?.arch !== (process.arch === 'x64' ? 'amd64' : process.arch)) return []
+  if (parseElf(program.subarray(0, ELF_BYTES))?.arch !== kubernetesArch()) return []
   // Empty for a static binary, or for another system.
   const { libraries = [] } = elfNeeds(program) ?? {}
   return libraries

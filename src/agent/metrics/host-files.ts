@@ -1,5 +1,6 @@
 // Reads the host's small text files and folder listings for metrics. A missing file is undefined, a missing folder empty.
 import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** Reads a text file of the host; undefined when it does not exist. */
 export type ReadText = (path: string) => string | undefined
@@ -28,6 +29,12 @@ const listHostFolder: ListFolder = (path) => {
 }
 
 export const hostFiles: HostFiles = { read: readHostText, list: listHostFolder }
+
+/** Of a node that is a folder: its /sys and /proc are in there, if it has any. */
+export const hostFilesUnder = (root: string): HostFiles => ({
+  read: (path) => readHostText(join(root, path)),
+  list: (path) => listHostFolder(join(root, path)),
+})
 
 /** The number in a file; undefined if there is none. */
 export function numberIn(read: ReadText, path: string): number | undefined {

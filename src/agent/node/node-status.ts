@@ -85,7 +85,7 @@ export function nodeStatus(observed: NodeObservation, now: number, own: { readon
               kubeletVersion: `${AGENT_AS_KUBELET}${version}`,
               machineID: name,
               operatingSystem: facts.os,
-              osImage: facts.os,
+              osImage: facts.distribution?.name ?? facts.os,
               systemUUID: name,
             },
           }

@@ -28,7 +28,7 @@ export function buildComponents(context: PartsContext, needs: ComponentsNeeds): 
   const { base, files, dir, clock, client, machine, session, facts } = context
   const { address, environment, systemctl, fetcher, platform } = context
   const { supervisor, trust, nodeObject, targets, onChange } = needs
-  const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts.arch) })
+  const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts) })
   const secrets = { machine, privateKey: async () => session.sealing.privateKey }
   const server = new KeptReading(clock, session.serverVersion, () => components.wakeStaged())
   const components: AllComponents = new AllComponents({

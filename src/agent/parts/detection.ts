@@ -21,7 +21,7 @@ export interface DetectionParts {
 }
 
 export function buildDetection(context: PartsContext, needs: DetectionNeeds): DetectionParts {
-  const { base, client, node, config, facts, eventsOf } = context
+  const { base, client, session, node, config, facts, eventsOf } = context
   const { supervisor, components, nodeObject, onChange } = needs
   const board: ProblemBoard = new ProblemBoard({
     ...base,
@@ -41,6 +41,7 @@ export function buildDetection(context: PartsContext, needs: DetectionNeeds): De
     bootId: facts.bootId,
     environment: checkVariables(context.environment, context.binFolder),
     client,
+    server: session.identity.server,
     agentEvents: eventsOf,
     node,
     nodeUid: () => nodeObject.knownUid,

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import type { AcceptanceRuns } from '../acceptance/acceptance-runs.ts'
 import type { AllComponents } from '../components/all-components.ts'
 import { trustCondition, type TrustStore } from '../components/trust-store.ts'
 import type { ProblemBoard } from '../detect/problem-board.ts'
@@ -28,6 +29,7 @@ export interface MachineWriterNeeds {
   readonly frozen: FrozenWatch
   readonly trust: TrustStore
   readonly notices: Pick<NoticeWatch, 'report'>
+  readonly acceptance: Pick<AcceptanceRuns, 'report'>
   readonly kubelet: Pick<KubeletTrustWatch, 'value'> | undefined
 }
 
@@ -49,7 +51,7 @@ export function buildMachineWriter(context: PartsContext, needs: MachineWriterNe
 
 function machineStatusNow(
   { machine, facts, version, dir, session }: PartsContext,
-  { components, frozen, trust, notices, kubelet }: MachineWriterNeeds,
+  { components, frozen, trust, notices, acceptance, kubelet }: MachineWriterNeeds,
   phase: 'Leaving' | 'Left' | undefined,
 ): KubeObject {
   return machineStatus({
@@ -65,6 +67,7 @@ function machineStatusNow(
     components: components.reports(),
     foreign: components.foreign,
     notices: notices.report,
+    acceptance: acceptance.report,
     conditions: [
       frozenCondition(frozen.frozen, frozenFile(dir)),
       trustCondition(trust.refusal),

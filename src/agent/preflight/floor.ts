@@ -20,13 +20,24 @@ export const pairOf = (text: string): readonly [number, number] | undefined => {
 const isBelow = (seen: readonly [number, number], floor: readonly [number, number]): boolean =>
   seen[0] < floor[0] || (seen[0] === floor[0] && seen[1] < floor[1])
 
-export function refuseBelowFloor({ kernel, glibc }: System): void {
+interface BelowFloor {
+  readonly what: string
+  readonly seen: string
+  readonly floor: string
+}
+
+export function floorProblem({ kernel, glibc }: System): BelowFloor | undefined {
   for (const [what, seen, floor] of [
     ['Linux', kernel, FLOOR.kernel],
     ['glibc', glibc, FLOOR.glibc],
   ] as const) {
     const version = seen === undefined ? undefined : pairOf(seen)
-    if (version !== undefined && isBelow(version, floor))
-      throw new KubeNodeError(agentErrors.KN8004({ what, seen: seen ?? '', floor: floor.join('.') }))
+    if (version !== undefined && isBelow(version, floor)) return { what, seen: seen ?? '', floor: floor.join('.') }
   }
+  return undefined
+}
+
+export function refuseBelowFloor(system: System): void {
+  const below = floorProblem(system)
+  if (below !== undefined) throw new KubeNodeError(agentErrors.KN8004({ ...below }))
 }

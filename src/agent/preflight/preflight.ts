@@ -1,10 +1,11 @@
 // Pure: whether a version can be installed on this node at all. Checked before anything is fetched, and again after its programs are in place.
-import { parseRange, parseVersion } from '#lib/semver.ts'
+import { parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { type Platform, platformRefusal } from '#nodes/placement/node-needs.ts'
 import { ATOMIC, isAfter, type Elf } from '#lib/elf.ts'
 import { pairOf, type System } from './floor.ts'
 
-export interface NodeFacts extends System {
+export interface NodeFacts extends System, Pick<Platform, 'distribution' | 'bootArguments'> {
   readonly arch: string
   readonly cgroup: 'V1' | 'V2' | undefined
 }
@@ -33,14 +34,11 @@ export function refusalBefore(
   node: NodeFacts,
   room: Room | undefined,
 ): Refusal | undefined {
-  const { cgroup, kernel } = spec.needs ?? {}
+  const { cgroup } = spec.needs ?? {}
   if (cgroup !== undefined && node.cgroup !== cgroup)
     return { reason: `requires control groups ${cgroup}, the node has ${node.cgroup ?? 'none'}`, mayPass: false }
-  if (kernel !== undefined) {
-    const [range, seen] = [parseRange(kernel), parseVersion(node.kernel, { suffix: 'vendor' })]
-    if (range === undefined || seen === undefined || !range(seen))
-      return { reason: `requires Linux ${kernel}, the node has ${node.kernel}`, mayPass: false }
-  }
+  const refusal = platformRefusal(spec, node)
+  if (refusal !== undefined) return { reason: refusal, mayPass: false }
   const wanted = artifactBytes * ROOM_TIMES + ROOM_LEFT
   if (room !== undefined && room.freeBytes < wanted)
     return {

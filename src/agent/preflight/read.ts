@@ -3,8 +3,10 @@ import { existsSync } from 'node:fs'
 import { open, statfs } from 'node:fs/promises'
 import { release } from 'node:os'
 import { report } from 'node:process'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { ELF_BYTES, parseElf, type Elf } from '#lib/elf.ts'
+import type { HostFacts } from '../node/facts.ts'
 import type { NodeFacts, Room } from './preflight.ts'
 
 /** Node.js's own report includes the C library version; creating it is cheap without its network part. */
@@ -16,13 +18,14 @@ export function readGlibc(): string | undefined {
   return typeof version === 'string' ? version : undefined
 }
 
-export function readNodeFacts(arch: string): NodeFacts {
+export function readNodeFacts({ arch, distribution, boot }: HostFacts): NodeFacts {
   const cgroup = existsSync('/sys/fs/cgroup/cgroup.controllers')
     ? 'V2'
     : existsSync('/sys/fs/cgroup/memory') || existsSync('/sys/fs/cgroup/cpu')
       ? 'V1'
       : undefined
-  return { arch, kernel: release(), glibc: readGlibc(), cgroup }
+  const named = boot && { bootArguments: boot.named }
+  return { arch, kernel: release(), glibc: readGlibc(), cgroup, ...defined({ distribution }), ...named }
 }
 
 export async function readRoom(path: string): Promise<Room | undefined> {

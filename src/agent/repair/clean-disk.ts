@@ -1,12 +1,14 @@
 // Frees space: removes old regular files below listed folders, oldest first, until enough is free. Never removes an open file, never follows a link,
-// never removes more than a bounded number.
+// never removes more than a bounded number. A dry run finds the same files and removes none.
 import { readdirSync, realpathSync, statSync, statfsSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { counted } from '#lib/counted.ts'
+import { printableLine } from '#lib/printable.ts'
 import { outputOf } from '../detect/npd/service-state.ts'
 import { onNode, type NodeDir } from '../node-dir.ts'
-import { findFiles, removeFound } from './folder-walk.ts'
+import { findFiles, removeFound, type FoundFile } from './folder-walk.ts'
 import type { JobOperation } from './plan.ts'
 import type { StepResult } from './steps.ts'
 
@@ -51,10 +53,11 @@ export async function cleanDisk(
     return { outcome: 'Failed', output: `${forbidden.path} is not below one of ${CLEANABLE.join(', ')}` }
   // The folders themselves may be on other disks than the node's root.
   const roots = cleanings.flatMap((c) => rootOf(dir, c.path).map((root) => ({ ...c, root })))
-  const lowest = (): number => Math.min(...roots.map(({ root }) => freePercent(root)), freePercent(dir.root))
+  const spaces = new Spaces(wanted.dryRun)
+  const lowest = (): number => Math.min(...[...roots.map(({ root }) => root), dir.root].map((r) => spaces.percent(r)))
   const isOverShare = roots.some((c) => c.maxShare !== undefined)
   if (lowest() >= wanted.untilFree && !isOverShare) return { outcome: 'Skipped', output: `${lowest()} % are free` }
-  const isHost = dir.root === '/'
+  const isHost = dir.root === '/' && !wanted.dryRun
   const images = wanted.images && isHost ? await removeImages() : ''
   const journals = wanted.journal && isHost ? await removeJournals(wanted.olderThan) : ''
   const open = new OpenFiles(clock)
@@ -64,14 +67,15 @@ export async function cleanDisk(
     const found = await findFiles(root, LIMITS, () => true)
     const { blocks, bsize } = statfsSync(root)
     const candidates = removable(found, rule, { now: clock.now(), diskBytes: blocks * bsize })
-    const here = { path, files: 0, bytes: 0 }
+    const here = { path, files: 0, bytes: 0, largest: undefined as FoundFile | undefined }
     for (let n = 0; n < candidates.length && left > 0; n += AT_ONCE) {
       // A directory over its own limit is cut down to it, however much is free.
-      if (rule.maxShare === undefined && freePercent(root) >= wanted.untilFree) break
+      if (rule.maxShare === undefined && spaces.percent(root) >= wanted.untilFree) break
       signal.throwIfAborted()
       const isOpen = await open.now()
       for (const file of candidates.slice(n, n + Math.min(AT_ONCE, left))) {
-        if (isOpen.has(`${file.device}:${file.inode}`) || !removeFound(root, file)) continue
+        if (isOpen.has(`${file.device}:${file.inode}`) || !spaces.remove(root, file)) continue
+        if (here.largest === undefined || file.bytes > here.largest.bytes) here.largest = file
         here.bytes += file.bytes
         here.files++
         left--
@@ -81,7 +85,8 @@ export async function cleanDisk(
     removed.push(here)
   }
   const free = lowest()
-  const output = `${totalOf(removed)}${images}${journals}, ${free} % are free`
+  if (wanted.dryRun) return { outcome: 'Succeeded', output: wouldRemove(removed, free) }
+  const output = `removed ${totalOf(removed)}${images}${journals}, ${free} % are free`
   return { outcome: free >= wanted.untilFree ? 'Succeeded' : 'Failed', output }
 }
 
@@ -89,6 +94,40 @@ interface Removed {
   readonly path: string
   readonly files: number
   readonly bytes: number
+  readonly largest: FoundFile | undefined
+}
+
+/** The largest file of each folder is what a person wants to see before it goes. */
+function wouldRemove(removed: readonly Removed[], free: number): string {
+  const largest = removed.flatMap(({ path, largest: file }) =>
+    file === undefined ? [] : `${printableLine([path, ...file.names].join('/'))} with ${file.bytes}`,
+  )
+  const shown = largest.length > 0 ? `; the largest of each: ${largest.join('; ')}` : ''
+  return `dry run, nothing removed: it would remove ${totalOf(removed)}${shown}; ${free} % would be free, without images and journals`
+}
+
+/** What is free on each file system. A dry run counts what it would have freed. */
+class Spaces {
+  readonly #isDryRun: boolean
+  readonly #freed = new Map<number, { bytes: number; files: number }>()
+
+  constructor(isDryRun: boolean) {
+    this.#isDryRun = isDryRun
+  }
+
+  percent(path: string): number {
+    const { bavail, bsize, blocks, ffree, files } = statfsSync(path)
+    const freed = this.#freed.get(statSync(path).dev) ?? { bytes: 0, files: 0 }
+    const more = Math.floor(freed.bytes / bsize)
+    return leastFree({ bavail: bavail + more, blocks, ffree: ffree + freed.files, files })
+  }
+
+  remove(root: string, file: FoundFile): boolean {
+    if (!this.#isDryRun) return removeFound(root, file)
+    const freed = this.#freed.get(file.device) ?? { bytes: 0, files: 0 }
+    this.#freed.set(file.device, { bytes: freed.bytes + file.bytes, files: freed.files + 1 })
+    return true
+  }
 }
 
 /** In sum, and for each folder that lost something. */
@@ -96,7 +135,10 @@ function totalOf(removed: readonly Removed[]): string {
   const sum = (of: (r: Removed) => number): number => removed.reduce((n, r) => n + of(r), 0)
   const each = removed.filter((r) => r.files > 0).map((r) => `${r.path}: ${r.files} with ${r.bytes}`)
   const where = each.length > 0 ? ` (${each.join('; ')})` : ''
-  return `${sum((r) => r.files)} files with ${sum((r) => r.bytes)} bytes removed${where}`
+  return `${counted(
+    sum((r) => r.files),
+    'file',
+  )} with ${sum((r) => r.bytes)} bytes${where}`
 }
 
 interface Cleaning {
@@ -147,8 +189,6 @@ function rootOf(dir: NodeDir, path: string): readonly string[] {
     return []
   }
 }
-
-const freePercent = (path: string): number => leastFree(statfsSync(path))
 
 type Space = Readonly<Record<'bavail' | 'blocks' | 'ffree' | 'files', number>>
 

@@ -2,12 +2,14 @@
 import { readFileSync, readdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
+import { printableLine } from '#lib/printable.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { EVIDENCE } from '#api/kinds/operations.ts'
 import { ENVIRONMENT } from '../detect/npd/service-state.ts'
 import { writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { componentsFolder, evidenceFolder, recordFile, type NodeDir } from '../node-dir.ts'
+import { heldDevices, POD_RESOURCES_SOCKET } from '../devices-of-pods.ts'
 import { programOutput } from '../program-output.ts'
 import type { StepResult } from './steps.ts'
 
@@ -19,6 +21,8 @@ export interface EvidenceDeps {
   readonly clock: Clock
   /** Folder with journalctl and dmesg; default: the host's PATH. */
   readonly programs?: string
+  /** Socket of the kubelet's PodResources service; default: the host's. */
+  readonly podResources?: string
 }
 
 /** Limit per kind; longer texts keep their end, and the first line shows how much was cut. */
@@ -26,10 +30,13 @@ const MAX_BYTES = 2 ** 20
 const MAX_LOG_BYTES = 65_536
 const MAX_PROCESSES = 5_000
 /** An overloaded node answers slowly; one kind of evidence must not delay the repair forever. */
+const CALL_MS = 5_000
 const KIND_MS = 20_000
 /** Number of jobs whose evidence is kept; the oldest is removed first. */
 const MAX_JOBS = 20
 const JOURNAL_LINES = 500
+/** Of a text that the result of the step shows itself. */
+const MAX_SAID = 1_024
 
 export async function collectEvidence(
   deps: EvidenceDeps,
@@ -47,7 +54,10 @@ export async function collectEvidence(
       const path = join(folder, `${kind.toLowerCase()}.txt`)
       await writeDurably(files, path, text)
       const bytes = Buffer.byteLength(text)
-      lines.push(`${kind}: ${path} (${bytes} bytes${cutBytes === 0 ? '' : `; the first ${cutBytes} bytes omitted`})`)
+      const said = kind === 'Devices' ? `: ${text.slice(0, MAX_SAID).trimEnd().replaceAll('\n', '; ')}` : ''
+      lines.push(
+        `${kind}: ${path} (${bytes} bytes${cutBytes === 0 ? '' : `; the first ${cutBytes} bytes omitted`})${said}`,
+      )
     } catch (e) {
       lines.push(`${kind}: not collected: ${messageOf(e)}`)
     }
@@ -115,7 +125,7 @@ const kernelLog = (deps: EvidenceDeps): Promise<Gathered> =>
   outputOrFile(deps, [['dmesg', '--kernel', '--color=never', '--since=-1h'], ['dmesg']], 'var/log/kern.log')
 
 async function evidenceText(
-  { files, dir }: EvidenceDeps,
+  { files, dir, podResources }: EvidenceDeps,
   kind: Exclude<Kind, 'Journal' | 'KernelLog'>,
 ): Promise<string> {
   switch (kind) {
@@ -123,6 +133,8 @@ async function evidenceText(
       return components(files, dir)
     case 'Processes':
       return processes()
+    case 'Devices':
+      return devices(dir, podResources)
     case 'Disks': {
       const { bavail, blocks, bsize, ffree, files: inodes } = statfsSync(dir.root)
       const free = `free ${bavail * bsize} of ${blocks * bsize} bytes, ${ffree} of ${inodes} inodes\n`
@@ -142,6 +154,16 @@ async function components(files: Files, dir: NodeDir): Promise<string> {
     parts.push(`== ${component}\n${record}\n${await tailOf(files, join(dir.logs, `${component}.log`))}`)
   }
   return parts.join('\n')
+}
+
+/** Names of pods and devices come from the cluster and from plugins: one printable line for each. */
+async function devices(dir: NodeDir, socket = POD_RESOURCES_SOCKET): Promise<string> {
+  // The kubelet's socket belongs to the machine; a node that is a folder on it has no kubelet of its own.
+  if (dir.root !== '/' && socket === POD_RESOURCES_SOCKET) throw new Error('the node is a folder of another machine')
+  const held = await heldDevices(socket, CALL_MS)
+  if (typeof held === 'string') throw new Error(`cannot ask the kubelet which pods use devices: ${held}`)
+  if (held.length === 0) return 'no pod uses a device\n'
+  return held.map(({ pod, resource, device }) => `${printableLine(`${pod} uses ${resource} ${device}`)}\n`).join('')
 }
 
 async function tailOf(files: Files, path: string): Promise<string> {

@@ -1,7 +1,7 @@
 // Runs one program of a repair: no shell, its own process group, bounded in time, output, memory and files, and marked so that a later agent can end it.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { kill } from 'node:process'
+import { killGroup } from '#lib/kill-group.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 
@@ -70,13 +70,4 @@ export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
     child.once('close', end)
     return undefined
   })
-}
-
-function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return
-  try {
-    kill(-pid, 'SIGKILL')
-  } catch {
-    // The process group is empty.
-  }
 }

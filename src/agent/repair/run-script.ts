@@ -1,6 +1,6 @@
 // Runs a signed repair script: downloaded and verified again for each run, started from its own folder, deleted afterwards. Its files are not linked
 // into the node, and only programs from the signed archive run.
-import { closeSync, openSync, readSync, rmSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { kill } from 'node:process'
 import type { Clock } from '#lib/clock.ts'
@@ -41,23 +41,30 @@ const failed = (output: string): StepResult => ({ outcome: 'Failed', output })
 /** Scripts are kept apart from components, so that a component with the same name is never touched. */
 const scriptsDir = (dir: NodeDir): NodeDir => ({ ...dir, state: join(dir.state, 'scripts') })
 
+const runsFolder = ({ state }: NodeDir): string => join(state, 'runs')
+
+function ownDir(scripts: NodeDir): NodeDir {
+  mkdirSync(runsFolder(scripts), { recursive: true })
+  return { ...scripts, state: mkdtempSync(join(runsFolder(scripts), 'run-')) }
+}
+
 export async function runScript(
   deps: ScriptDeps,
   wanted: NonNullable<JobOperation['runScript']>,
   signal: AbortSignal,
 ): Promise<StepResult> {
   const { component, version, args = [] } = wanted
-  const dir = scriptsDir(deps.dir)
-  // Anything there was left by an agent that died, or is foreign.
-  rmSync(join(dir.state, 'components'), { recursive: true, force: true })
+  const downloads = scriptsDir(deps.dir)
+  // A killed script can hold on for a while, for example in an I/O call. The next one must not share its files.
+  const dir = ownDir(downloads)
   try {
-    const { slot, spec } = await stage({ ...deps, dir }, { name: component, version }, signal)
+    const { slot, spec } = await stage({ ...deps, dir, downloads }, { name: component, version }, signal)
     const found = programOf(spec, slotFolder(dir, component, slot.id))
     if (typeof found === 'string') return failed(found)
     const end = await runProgram({
       command: [found.program, ...found.args, ...args],
       folder: found.folder,
-      environment: { ...deps.environment, [MARK]: dir.state },
+      environment: { ...deps.environment, [MARK]: downloads.state },
       timeoutMs: parseDuration(spec.script?.timeout ?? DEFAULT_TIMEOUT),
       signal,
       clock: deps.clock,
@@ -67,7 +74,7 @@ export async function runScript(
       ? { outcome: 'Succeeded', output: end.output }
       : failed(`${end.output}\nexited with ${end.code}`.trim())
   } finally {
-    rmSync(join(dir.state, 'components'), { recursive: true, force: true })
+    rmSync(dir.state, { recursive: true, force: true })
   }
 }
 
@@ -107,14 +114,18 @@ function interpreterOf(path: string): string | undefined {
   }
 }
 
-/** Kills processes left by a previous agent: the outcome of their step is unknown, but they end. */
+/** Kills processes left by a previous agent and removes their files: the outcome of their step is unknown, but they end. */
 export function endLeftScripts(dir: NodeDir): number {
-  const left = processesMarked(MARK).filter((p) => p.mark === scriptsDir(dir).state)
+  const scripts = scriptsDir(dir)
+  const left = processesMarked(MARK).filter((p) => p.mark === scripts.state)
   for (const { pid } of left)
     try {
       kill(pid, 'SIGKILL')
     } catch {
       // It exited by itself.
     }
+  // Earlier agents unpacked into components.
+  for (const folder of [runsFolder(scripts), join(scripts.state, 'components')])
+    rmSync(folder, { recursive: true, force: true })
   return left.length
 }

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   openSync,
   closeSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -49,7 +50,7 @@ function oldFile(...names: readonly string[]): string {
   return path
 }
 
-const wanted = { olderThan: '168h', journal: false, images: true, untilFree: 90 }
+const wanted = { olderThan: '168h', journal: false, images: true, untilFree: 90, dryRun: false }
 const clean = (more: Partial<Parameters<typeof cleanDisk>[1]> = {}) =>
   cleanDisk({ dir, clock: systemClock }, { ...wanted, ...more }, never)
 
@@ -59,8 +60,18 @@ describe('S21 disks are cleaned within bounds', () => {
     const cache = oldFile('var/cache/c')
     utimesSync(second, new Date(OLD.getTime() + 1_000), new Date(OLD.getTime() + 1_000))
     const { output } = await clean({ directories: [{ path: '/var/crash', keep: 1, maxShare: 0 }], untilFree: 1 })
-    expect(output).toMatch(/^1 files with \d+ bytes removed \(\/var\/crash: 1 with \d+\)/)
+    expect(output).toMatch(/^removed 1 file with \d+ bytes \(\/var\/crash: 1 with \d+\)/)
     expect([first, second, cache].map((f) => existsSync(f))).toEqual([false, true, true])
+  })
+
+  test('a dry run finds the same files and removes none', async () => {
+    const files = [oldFile('tmp/a/b'), oldFile('var/cache/c')]
+    const { outcome, output } = await clean({ dryRun: true })
+    expect(outcome).toBe('Succeeded')
+    expect(output).toMatch(/^dry run, nothing removed: it would remove 2 files with \d+ bytes \(\/tmp: 1 with/)
+    expect(output).toContain('/tmp/a/b with ')
+    expect(files.filter((f) => !existsSync(f))).toEqual([])
+    expect((await clean()).output).toMatch(/^removed 2 files/)
   })
 
   test.each(['/etc', '/tmp/../etc', '/var/logs', '/', '/tmp/./../root'])('%s is refused', async (path) => {
@@ -147,7 +158,23 @@ describe('S21 scripts', () => {
     const result = await run(script('#!/bin/sh\necho "$1|$2"; pwd; echo bad >&2\n'))
     expect(result.outcome).toBe('Succeeded')
     expect(result.output).toContain('fixed|given; touch /oops\n')
-    expect(existsSync(join(dir.state, 'scripts/components'))).toBe(false)
+    expect(readdirSync(join(dir.state, 'scripts/runs'))).toEqual([])
+  })
+
+  test('one that ends late removes nothing of the one after it', async () => {
+    const one = script(
+      `#!/bin/sh\ntouch ${folder}/began-$2\nwhile [ ! -e ${folder}/go-$2 ]; do sleep 0.02; done\ntest -e "$0"\n`,
+      { script: { command: ['/opt/mend/mend', 'fixed'], timeout: '30s' } },
+    )
+    const began = (name: string) => vi.waitUntil(() => existsSync(join(folder, `began-${name}`)), { timeout: 30_000 })
+    const old = run(one, never, ['old'])
+    await began('old')
+    const next = run(one, never, ['next'])
+    await began('next')
+    writeFileSync(join(folder, 'go-old'), '')
+    await old
+    writeFileSync(join(folder, 'go-next'), '')
+    expect([(await old).outcome, (await next).outcome]).toEqual(['Succeeded', 'Succeeded'])
   })
 
   test.each([
@@ -210,7 +237,9 @@ describe('S21 scripts', () => {
     await once(child, 'spawn')
     const ended = once(child, 'exit')
     // A process has its program's environment only after the kernel has loaded the program.
+    mkdirSync(join(dir.state, 'scripts/runs/run-left'), { recursive: true })
     for (let n = 0; n < 100 && endLeftScripts(dir) === 0; n++) await systemClock.sleep(20)
+    expect(readdirSync(join(dir.state, 'scripts'))).toEqual([])
     expect(await ended).toEqual([null, 'SIGKILL'])
   })
 })

@@ -1,7 +1,7 @@
 // Pure: what the agent reports in its Machine's status. Only its own fields: the rest of the status belongs to the machine controller.
 import { timestamp } from '#lib/clock.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import type { ComponentOrder, ComponentStatus, Machine, MachineNotices } from '#api/kinds/machine.ts'
+import type { AcceptanceReport, ComponentOrder, ComponentStatus, Machine, MachineNotices } from '#api/kinds/machine.ts'
 import { START_UNREPORTED_MS } from '#api/protocol/switch.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
@@ -34,6 +34,7 @@ export interface MachineObservation {
   /** Paths on the node that hold files of other owners. */
   readonly foreign?: readonly string[]
   readonly notices?: MachineNotices | undefined
+  readonly acceptance?: AcceptanceReport | undefined
   /** Conditions that the agent reports. */
   readonly conditions?: readonly Condition[]
 }
@@ -92,6 +93,19 @@ function withShortOutputs(components: readonly ComponentStatus[]): readonly Comp
   })
 }
 
+function platformOf(facts: HostFacts): NonNullable<NonNullable<Machine['status']>['platform']> {
+  const { distribution, boot } = facts
+  return {
+    os: distribution?.name ?? facts.os,
+    arch: facts.arch,
+    kernel: facts.kernel,
+    ...(distribution !== undefined && {
+      distribution: defined({ id: distribution.id, like: distribution.like, version: distribution.version }),
+    }),
+    ...(boot !== undefined && { bootArguments: boot.named, bootDigest: boot.digest }),
+  }
+}
+
 export const machineStatus = ({
   name,
   facts,
@@ -105,6 +119,7 @@ export const machineStatus = ({
   components,
   foreign = [],
   notices,
+  acceptance,
   conditions = [],
 }: MachineObservation): KubeObject => ({
   apiVersion: API_GROUP_VERSION,
@@ -125,10 +140,10 @@ export const machineStatus = ({
       }),
       ...defined({ kubelet }),
     },
-    platform: { os: facts.os, arch: facts.arch, kernel: facts.kernel },
+    platform: platformOf(facts),
     components: withShortOutputs(components).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     ...(conditions.length === 0 ? {} : { conditions }),
-    ...defined({ notices }),
+    ...defined({ notices, acceptanceReport: acceptance }),
     ...(foreign.length === 0 ? {} : { foreignFiles: foreign.toSorted().slice(0, MAX_FOREIGN) }),
   },
 })
@@ -166,7 +181,7 @@ const reportsIn = ({ components }: Readonly<Record<string, unknown>>) =>
   Array.isArray(components) ? components.filter(isObject) : []
 
 /** Status fields that only the agent writes. */
-const OWN_FIELDS = ['bootID', 'agent', 'platform', 'components', 'notices', 'foreignFiles'] as const
+const OWN_FIELDS = ['bootID', 'agent', 'platform', 'components', 'notices', 'acceptanceReport', 'foreignFiles'] as const
 const OWN_CONDITIONS: readonly string[] = ['Frozen', 'TrustRefused', 'TokenExpiring']
 
 /** Whether the Machine on the server has the last written report. */

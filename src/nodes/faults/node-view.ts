@@ -31,6 +31,8 @@ const READABLE: Standing = { kind: 'Readable' }
 /** Reason of the condition AgentReachable before the first heartbeat. */
 const NEVER_SEEN: Reason = 'NotYetObserved'
 
+const REBOOTING: Reason = 'Rebooting'
+
 const agentReachable = (machine: Machine) => findCondition(machine.status?.conditions, 'AgentReachable')
 
 function standingOf(node: Node, machine: Machine | undefined): Standing {
@@ -47,9 +49,14 @@ function standingOf(node: Node, machine: Machine | undefined): Standing {
   return { kind: 'Silent', why, ...(isJoining && { isJoining }) }
 }
 
-export function nodeView(node: Node, machine: Machine | undefined): NodeView {
+/** `before`: an earlier view of the node, of which what did not change is used again. The result is the same without it. */
+export function nodeView(node: Node, machine: Machine | undefined, before?: NodeView): NodeView {
   const standing = standingOf(node, machine)
-  const facts = { ...nodeFacts(node), ...machineFacts(machine) }
+  const known = before?.standing.kind === 'Silent' ? undefined : before
+  const facts = {
+    ...nodeFacts(node, known),
+    ...(machine !== undefined && machine === known?.machine ? machineFactsIn(known.facts) : machineFacts(machine)),
+  }
   return {
     name: node.metadata.name ?? '',
     uid: node.metadata.uid ?? '',
@@ -59,6 +66,8 @@ export function nodeView(node: Node, machine: Machine | undefined): NodeView {
     facts: standing.kind === 'Silent' ? silentFacts(facts) : facts,
   }
 }
+
+const machineFactsIn = ({ machine, components }: Facts): Facts => ({ machine, components })
 
 function machineFacts(machine: Machine | undefined): Facts {
   if (machine === undefined) return {}
@@ -74,10 +83,28 @@ function machineFacts(machine: Machine | undefined): Facts {
       zone,
       rack,
       class: hardware,
-      agentReachable: reachable?.status,
+      // Silence is expected while it reboots: a rule for silent machines must not restart it meanwhile.
+      agentReachable: reachable?.reason === REBOOTING ? 'Unknown' : reachable?.status,
       agentReachableSince: reachable?.lastTransitionTime,
     },
     components: machine.status?.components === undefined ? undefined : components,
+    platform: platformFacts(machine.status?.platform),
+  }
+}
+
+function platformFacts(platform: NonNullable<Machine['status']>['platform']): Facts | undefined {
+  if (platform === undefined) return undefined
+  const { distribution, bootArguments, bootDigest } = platform
+  const named = {}
+  for (const argument of bootArguments ?? []) {
+    const [name = '', ...value] = argument.split('=')
+    setOwn(named, name, value.join('='))
+  }
+  return {
+    distribution: distribution?.id,
+    distributionVersion: distribution?.version,
+    bootArguments: bootArguments === undefined ? undefined : named,
+    bootDigest,
   }
 }
 

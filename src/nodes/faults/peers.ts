@@ -22,6 +22,8 @@ interface Count {
 
 /** A node's contribution to the counts, so that exactly that can be subtracted again. */
 interface Share {
+  /** Of which the keys are made. */
+  readonly machine: NodeView['machine']
   readonly keys: readonly string[]
   readonly isSilent: boolean
   readonly readiness: keyof Readiness
@@ -65,12 +67,26 @@ export class Peers {
   /** Replaces the previous view of the same node. */
   put(view: NodeView): void {
     const known = this.#shares.get(view.uid)
-    const share = shareOf(view)
+    const share = shareOf(view, known)
     if (known !== undefined && isSame(known, share)) return
     this.#note(known, share)
-    if (known !== undefined) this.#add(known, -1)
     this.#shares.set(view.uid, share)
+    if (known !== undefined && isSamePlace(known, share)) return this.#shift(known, share)
+    if (known !== undefined) this.#add(known, -1)
     this.#add(share, 1)
+  }
+
+  /** Only the status of conditions changed. */
+  #shift(before: Share, now: Share): void {
+    this.#readiness[before.readiness]--
+    this.#readiness[now.readiness]++
+    if (now.isSilent) return
+    for (const key of now.keys) {
+      const count = this.#counts.get(key)
+      if (count === undefined) continue
+      shiftCounts(count.true, before.trueTypes, now.trueTypes)
+      shiftCounts(count.unknown, before.unknownTypes, now.unknownTypes)
+    }
   }
 
   /** Since the last call. */
@@ -166,27 +182,47 @@ function bump(counts: Map<string, number>, key: string, by: number): void {
   else counts.set(key, count)
 }
 
+function shiftCounts(counts: Map<string, number>, before: readonly string[], now: readonly string[]): void {
+  for (const type of before) if (!now.includes(type)) bump(counts, type, -1)
+  for (const type of now) if (!before.includes(type)) bump(counts, type, 1)
+}
+
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((item, i) => item === b[i])
+  a === b || (a.length === b.length && a.every((item, i) => item === b[i]))
+
+const isSamePlace = (a: Share, b: Share): boolean =>
+  a.isSilent === b.isSilent && sameList(a.keys, b.keys) && sameList(a.types, b.types)
 
 const isSame = (a: Share, b: Share): boolean =>
-  a.isSilent === b.isSilent &&
   a.readiness === b.readiness &&
-  sameList(a.keys, b.keys) &&
-  sameList(a.types, b.types) &&
+  isSamePlace(a, b) &&
   sameList(a.trueTypes, b.trueTypes) &&
   sameList(a.unknownTypes, b.unknownTypes)
 
-function shareOf(view: NodeView): Share {
+/** Runs for each change of each node: what `before` has is not made again. */
+function shareOf(view: NodeView, before: Share | undefined): Share {
   const isSilent = view.standing.kind === 'Silent'
-  const isReady = conditionsOf(view).some((c) => c.type === 'Ready' && c.status === 'True')
+  const conditions = conditionsOf(view)
+  const [trueTypes, unknownTypes]: [string[], string[]] = [[], []]
+  let [isReady, hasSameTypes] = [false, before?.types.length === conditions.length]
+  for (let n = 0; n < conditions.length; n++) {
+    const { type, status } = conditions[n] as (typeof conditions)[number]
+    if (status === 'True') trueTypes.push(type)
+    else if (status === 'Unknown') unknownTypes.push(type)
+    isReady ||= type === 'Ready' && status === 'True'
+    hasSameTypes &&= before?.types[n] === type
+  }
   return {
-    keys: GROUPS.map((group) => groupKey(view, group)),
+    machine: view.machine,
+    keys:
+      before !== undefined && before.machine === view.machine
+        ? before.keys
+        : GROUPS.map((group) => groupKey(view, group)),
     isSilent,
     readiness: isSilent ? 'silent' : isReady ? 'ready' : 'notReady',
-    types: conditionsOf(view).map((c) => c.type),
-    trueTypes: typesThatAre('True', view),
-    unknownTypes: typesThatAre('Unknown', view),
+    types: before !== undefined && hasSameTypes ? before.types : conditions.map((c) => c.type),
+    trueTypes,
+    unknownTypes,
   }
 }
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { workingMachine } from '#test/support/fleets/rollout-fleet.ts'
-import { type Domain, type Spreadable, pickSpread } from './spread.ts'
+import { type Domain, type OfMachine, pickSpread } from './spread.ts'
 
-const candidate = (name: string, zone: string, rack: string, cls: string): Spreadable => ({
+const candidate = (name: string, zone: string, rack: string, cls: string): OfMachine => ({
   name,
   machine: workingMachine(name, { zone, rack, class: cls }),
 })
-const names = (list: readonly Spreadable[]) => list.map((c) => c.name)
+const names = (list: readonly OfMachine[]) => list.map((c) => c.name)
 const three = [
   candidate('a', 'z1', 'r1', 'x'),
   candidate('b', 'z1', 'r1', 'x'),
@@ -62,7 +62,7 @@ describe('machines of a slice', () => {
         const tried = new Map([0, 1, 2].map((c) => [`c-${c}`, 1]))
         const picked = pickSpread(list, count, ['zone'], tried)
         expect(new Set(names(picked)).size).toBe(Math.min(count, list.length))
-        const per = (of: readonly Spreadable[], zone: string) => of.filter((c) => c.machine.spec.zone === zone).length
+        const per = (of: readonly OfMachine[], zone: string) => of.filter((c) => c.machine.spec.zone === zone).length
         const zones = ['z-0', 'z-1', 'z-2', 'z-3']
         const most = Math.max(...zones.map((z) => per(picked, z)))
         for (const z of zones) expect(Math.min(most - 1, per(list, z))).toBeLessThanOrEqual(per(picked, z))

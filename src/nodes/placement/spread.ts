@@ -3,20 +3,30 @@ import type { Machine } from '#api/kinds/machine.ts'
 
 export type Domain = 'class' | 'zone' | 'rack' | 'pool'
 
-export interface Spreadable {
+export interface OfMachine {
   readonly name: string
   readonly machine: Machine
   /** Its hardware class, if more is known than the declared one. */
   readonly class?: string
   /** The result of `placeOf`, if the caller caches it. */
-  readonly place?: string
+  readonly place?: string | undefined
 }
+
+/** The result of `placeText` is enough. */
+interface Placed {
+  readonly name: string
+  readonly place: string
+}
+
+export type Spreadable = OfMachine | Placed
 
 const DOMAINS: readonly Domain[] = ['class', 'zone', 'rack', 'pool']
 
 /** All domains of a machine in one string. Thousands of machines share a few hundred of these. */
 export const placeOf = ({ spec }: Machine, hardwareClass = spec.class ?? ''): string =>
-  `${hardwareClass}\n${spec.zone ?? ''}\n${spec.rack ?? ''}\n${spec.pool ?? ''}`
+  placeText({ class: hardwareClass, zone: spec.zone ?? '', rack: spec.rack ?? '', pool: spec.pool ?? '' })
+
+export const placeText = (of: Readonly<Record<Domain, string>>): string => DOMAINS.map((d) => of[d]).join('\n')
 
 /**
  * The first `count` candidates. `tried` has the number of machines per class that tried the version. The order of the candidates does not matter:
@@ -70,11 +80,14 @@ interface Group<T> {
 const byName = (a: { readonly name: string } | undefined, b: { readonly name: string } | undefined): number =>
   (a?.name ?? '') < (b?.name ?? '') ? -1 : (a?.name ?? '') > (b?.name ?? '') ? 1 : 0
 
+const placeIn = (candidate: Spreadable): string =>
+  'machine' in candidate ? (candidate.place ?? placeOf(candidate.machine, candidate.class)) : candidate.place
+
 /** Groups the machines by place, sorted by domain. */
 function groupsOf<T extends Spreadable>(candidates: readonly T[]): readonly Group<T>[] {
   const groups = new Map<string, T[]>()
   for (const candidate of candidates) {
-    const place = candidate.place ?? placeOf(candidate.machine, candidate.class)
+    const place = placeIn(candidate)
     const group = groups.get(place)
     if (group === undefined) groups.set(place, [candidate])
     else group.push(candidate)

@@ -20,9 +20,13 @@ import { type FreeHistory, followFree, judgeRates, RATE_NEEDS_MS } from './disk-
 import { diskRoom, judgeDisks } from './disk.ts'
 import { followSleepers, judgeHung, sleepingTask, type Sleeper } from './hung-tasks.ts'
 import type { Reading } from './reading.ts'
+import { judgeReboot, REBOOT_FILES, REBOOT_PACKAGES } from './reboot-required.ts'
+import { askNames, hasNameServers, judgeNames, namesToAsk, NOT_ASKED } from './name-lookups.ts'
+import { judgeLatency, slowInARow } from './latency.ts'
 import { judgeReadOnly, namedBefore, parseMounts } from './read-only.ts'
+import { bootDetection, imagePullsDetection } from './service-detections.ts'
 import { hardwareDetections, type HardwareName } from '../hardware/hardware-detections.ts'
-import { hostFiles } from '../../metrics/host-files.ts'
+import { hostFiles, hostFilesUnder } from '../../metrics/host-files.ts'
 import { DETECTOR_CONDITIONS, type DetectorName, type DetectorSettings } from '#api/agent-config/detector-settings.ts'
 
 export interface DetectorsDeps {
@@ -32,6 +36,8 @@ export interface DetectorsDeps {
   readonly random: Random
   readonly log: Logger
   readonly client: Pick<KubeClient, 'raw'>
+  /** Address of the API server. */
+  readonly server: string
   readonly settings: DetectorSettings
   readonly board: Pick<ProblemBoard, 'open'>
   readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
@@ -51,9 +57,14 @@ interface Detector {
   readonly detect: Detect
 }
 
+/** Their conditions are found by others too: a source of their own, so that neither ends what the other one found. */
+const APART: ReadonlySet<DetectorName> = new Set(['rasdaemon', 'dcgm', 'redfish'])
+
 const MAX_PROCESSES = 5_000
 const CALL_MS = 5_000
 const ASK_SERVER_AFTER_MS = 5_000
+/** There while systemd runs the host. */
+const SYSTEMD = '/run/systemd/system'
 const UNIT_FOLDERS = ['/etc/systemd/system', '/run/systemd/system', '/lib/systemd/system', '/usr/lib/systemd/system']
 
 export class Detectors {
@@ -65,6 +76,7 @@ export class Detectors {
   /** Conditions found by a previous agent. */
   #kept: ReadonlySet<string> = new Set()
   #conditions: ConditionStore | undefined
+  readonly #apart = new Map<DetectorName, ConditionStore>()
   #isClosed = false
 
   constructor(deps: DetectorsDeps) {
@@ -79,7 +91,12 @@ export class Detectors {
     const { clock, board } = this.#deps
     this.#startedAt = clock.monotonic()
     const all = this.#all()
-    const types = new Set<string>(all.flatMap(({ name }) => DETECTOR_CONDITIONS[name]))
+    const together = all.filter(({ name }) => !APART.has(name))
+    const types = new Set<string>(together.flatMap(({ name }) => DETECTOR_CONDITIONS[name]))
+    for (const { name } of all.filter((d) => APART.has(d.name))) {
+      const own: readonly string[] = DETECTOR_CONDITIONS[name]
+      this.#apart.set(name, board.open(`detectors/${name}`, { owns: (type) => own.includes(type) }))
+    }
     this.#conditions = board.open('detectors', { owns: (type) => types.has(type) })
     this.#kept = new Set([...types].filter((t) => this.#isTrue(t)))
     for (const detector of all) {
@@ -104,7 +121,7 @@ export class Detectors {
     const { random, log } = this.#deps
     const { name, everyMs, detect } = detector
     try {
-      for (const reading of await detect()) this.#show(reading)
+      for (const reading of await detect()) this.#show(name, reading)
     } catch (error) {
       const failed = (this.#failures.get(name) ?? 0) + 1
       this.#failures.set(name, failed)
@@ -122,8 +139,8 @@ export class Detectors {
     )
   }
 
-  #show({ type, ...rest }: Reading): void {
-    const conditions = this.#conditions
+  #show(name: DetectorName, { type, ...rest }: Reading): void {
+    const conditions = this.#apart.get(name) ?? this.#conditions
     if (this.#isClosed || conditions === undefined) return
     // A detector whose condition was never true adds none: thirty idle conditions on each of ten thousand nodes help no reader.
     if (rest.status === 'False' && conditions.problem(type) === undefined) return
@@ -144,21 +161,25 @@ export class Detectors {
 
   #all(): readonly Detector[] {
     const { settings, dir } = this.#deps
-    // A node that is a folder does not report on the processes, mounts and services of its machine.
+    // A node that is a folder does not report on the processes, mounts, services and parts of its machine.
     const isHost = dir.root === '/'
     const ofNode: Readonly<Record<Exclude<DetectorName, HardwareName>, Detect | undefined>> = {
       disk: this.#disk(),
       readOnly: isHost ? this.#readOnly() : undefined,
       clock: this.#clock(),
+      nameLookups: isHost ? this.#nameLookups() : undefined,
       crashLoops: () => this.#crashLoops(),
       certificates: () => this.#certificates(),
+      imagePulls: isHost ? this.#imagePulls() : undefined,
+      boot: isHost && existsSync(SYSTEMD) ? bootDetection(settings.boot) : undefined,
       hungTasks: isHost ? this.#hungTasks() : undefined,
+      rebootRequired: isHost ? rebootRequired : undefined,
       kubelet: isHost ? this.#kubelet() : undefined,
       runtime: isHost ? this.#runtime() : undefined,
     }
     const detections = new Map<string, Detect | undefined>([
       ...Object.entries(ofNode),
-      ...(isHost ? Object.entries(this.#hardware()) : []),
+      ...Object.entries(this.#hardware(isHost)),
     ])
     return (Object.keys(DETECTOR_CONDITIONS) as DetectorName[]).flatMap((name): Detector[] => {
       const { isOn, everyMs } = settings[name]
@@ -167,10 +188,11 @@ export class Detectors {
     })
   }
 
-  #hardware() {
-    const { clock, settings } = this.#deps
+  #hardware(isHost: boolean) {
+    const { clock, settings, dir } = this.#deps
     return hardwareDetections({
-      host: hostFiles,
+      host: isHost ? hostFiles : hostFilesUnder(dir.root),
+      isHost,
       clock,
       settings,
       isTrue: (type) => this.#isTrue(type),
@@ -189,11 +211,12 @@ export class Detectors {
         }),
       )
       const rooms = stats.flat().map(({ path, stat }) => diskRoom(path, stat))
-      const bytes = stats.flat().map(({ path, stat }) => ({
-        path,
-        free: stat.bavail * stat.bsize,
-        total: stat.blocks * stat.bsize,
-      }))
+      const bytes = stats
+        .flat()
+        .flatMap(({ path, stat: { bavail, bsize, blocks, ffree, files } }) => [
+          { path, free: bavail * bsize, total: blocks * bsize },
+          ...(files > 0 ? [{ path: `${path} (inodes)`, free: ffree, total: files }] : []),
+        ])
       free = followFree(free, bytes, clock.monotonic())
       return [
         ...judgeDisks(rooms, settings.disk, (type) => this.#isTrue(type)),
@@ -228,6 +251,18 @@ export class Detectors {
     }
   }
 
+  #nameLookups(): Detect {
+    const { settings, server } = this.#deps
+    const names = namesToAsk(settings.nameLookups, server)
+    let failures = 0
+    return async () => {
+      if (names.length === 0 || !hasNameServers(hostFiles.read('/etc/resolv.conf'))) return [NOT_ASKED]
+      const failure = await askNames(names, settings.nameLookups.timeoutMs)
+      failures = failure === undefined ? 0 : failures + 1
+      return judgeNames(failures, failure, settings.nameLookups)
+    }
+  }
+
   async #crashLoops(): Promise<readonly Reading[]> {
     const { components, settings } = this.#deps
     this.noteComponents(components())
@@ -255,6 +290,12 @@ export class Detectors {
     }
   }
 
+  #imagePulls(): Detect | undefined {
+    if (!hasUnit('kubelet')) return undefined
+    const { clock, settings } = this.#deps
+    return imagePullsDetection(clock, settings.imagePulls, hostFiles.list, (r, ms) => this.#unlessTooSoon(r, ms))
+  }
+
   #kubelet(): Detect | undefined {
     if (!hasUnit('kubelet')) return undefined
     return this.#service('kubelet', 'kubelet', 'KubeletUnhealthy', 'KubeletIsHealthy', this.#deps.settings.kubelet)
@@ -265,7 +306,16 @@ export class Detectors {
     const service = runtime.services.find((s) => hasUnit(s))
     if (service === undefined) return undefined
     const component = service === 'docker' ? 'docker' : 'cri'
-    return this.#service(component, service, 'ContainerRuntimeUnhealthy', 'ContainerRuntimeIsHealthy', runtime)
+    const detect = this.#service(component, service, 'ContainerRuntimeUnhealthy', 'ContainerRuntimeIsHealthy', runtime)
+    const { clock } = this.#deps
+    let inARow = 0
+    return async () => {
+      const beganAt = clock.monotonic()
+      const readings = await detect()
+      if (readings.some((r) => r.status !== 'False')) return readings
+      inARow = slowInARow(inARow, clock.monotonic() - beganAt, runtime)
+      return [...readings, ...judgeLatency(inARow, service, runtime)]
+    }
   }
 
   #service(
@@ -313,4 +363,11 @@ function sleepingTasks() {
         return []
       }
     })
+}
+
+/** Without a list the packages are unknown, and the reboot is needed all the same. */
+async function rebootRequired(): Promise<readonly Reading[]> {
+  const isAsked = REBOOT_FILES.some((path) => existsSync(path))
+  const packages = isAsked ? await readFile(REBOOT_PACKAGES, 'utf8').catch(() => undefined) : undefined
+  return [judgeReboot(isAsked, packages)]
 }

@@ -9,9 +9,12 @@ import { parseMounts } from '../builtin/read-only.ts'
 import { judgeGpus, GPU_ARGUMENTS, gpusIn } from './gpu.ts'
 import { judgeThrottling, throttleCounts } from './cpu.ts'
 import { type DiskHealth, diskHealth, disks, judgeDiskHealth, smartArguments, unreadableCounts } from './disk-health.ts'
+import { judgeFpgas } from './fpga.ts'
+import { dcgmDetection, rasDetection, redfishDetection } from './other-records.ts'
+import { firmwareParts, judgeFirmware } from './firmware.ts'
 import { type Counts, grown, type Watched, watchCounts } from './growth.ts'
 import { judgeTables, kernelTables } from './kernel-limits.ts'
-import { everUp, judgeLinks, links } from './links.ts'
+import { judgeLinks, links, linksBefore, NO_LINKS } from './links.ts'
 import { judgeMemory, memoryErrors } from './memory.ts'
 import { judgeMounts, MountQuestions, mountsToAsk } from './mounts.ts'
 import { judgePcie, mostLanes, pcieDevices } from './pcie.ts'
@@ -20,7 +23,9 @@ import { judgeStorage } from './storage.ts'
 
 export interface HardwareDeps {
   readonly host: HostFiles
-  readonly clock: Pick<Clock, 'monotonic'>
+  /** Programs answer for the machine that they run on: a node that is a folder asks none. */
+  readonly isHost: boolean
+  readonly clock: Pick<Clock, 'monotonic' | 'now'>
   readonly settings: DetectorSettings
   readonly isTrue: (type: string) => boolean
   /** Without readings that end a finding of an earlier agent before this one has watched for so long. */
@@ -30,11 +35,25 @@ export interface HardwareDeps {
 type Detect = () => Promise<readonly Reading[]>
 export type HardwareName = Extract<
   DetectorName,
-  'memory' | 'throttling' | 'pcie' | 'storage' | 'links' | 'kernelLimits' | 'sensors' | 'diskHealth' | 'mounts' | 'gpu'
+  | 'firmware'
+  | 'fpga'
+  | 'rasdaemon'
+  | 'dcgm'
+  | 'redfish'
+  | 'memory'
+  | 'throttling'
+  | 'pcie'
+  | 'storage'
+  | 'links'
+  | 'kernelLimits'
+  | 'sensors'
+  | 'diskHealth'
+  | 'mounts'
+  | 'gpu'
 >
 
-export function hardwareDetections(deps: HardwareDeps): Readonly<Record<HardwareName, Detect>> {
-  const { host, settings, isTrue } = deps
+export function hardwareDetections(deps: HardwareDeps): Readonly<Record<HardwareName, Detect | undefined>> {
+  const { host, isHost, settings, isTrue } = deps
   return {
     memory: memoryDetection(deps),
     throttling: throttlingDetection(deps),
@@ -42,11 +61,16 @@ export function hardwareDetections(deps: HardwareDeps): Readonly<Record<Hardware
     storage: async () => judgeStorage(host),
     links: linksDetection(deps),
     kernelLimits: async () => judgeTables(kernelTables(host), settings.kernelLimits, isTrue),
+    firmware: async () => judgeFirmware(firmwareParts(host), settings.firmware.allowed),
     sensors: async () =>
-      judgeSensors([...sensorAlarms(host), ...(await alarmsOfController(settings.sensors.timeoutMs))]),
-    diskHealth: diskDetection(deps),
-    mounts: mountsDetection(deps),
-    gpu: gpuDetection(settings.gpu.timeoutMs),
+      judgeSensors([...sensorAlarms(host), ...(isHost ? await alarmsOfController(settings.sensors.timeoutMs) : [])]),
+    diskHealth: isHost ? diskDetection(deps) : undefined,
+    fpga: async () => judgeFpgas(host),
+    rasdaemon: isHost ? rasDetection(host, deps.clock) : undefined,
+    dcgm: isHost ? dcgmDetection(host, settings.dcgm) : undefined,
+    redfish: isHost ? redfishDetection(settings.redfish) : undefined,
+    mounts: isHost ? mountsDetection(deps) : undefined,
+    gpu: isHost ? gpuDetection(settings.gpu.timeoutMs) : undefined,
   }
 }
 
@@ -89,11 +113,11 @@ function pcieDetection(host: HostFiles): Detect {
 function linksDetection(deps: HardwareDeps): Detect {
   const { host, settings, unlessTooSoon } = deps
   const inWindow = growing(deps, settings.links.windowMs)
-  let hadBeenUp: ReadonlySet<string> = new Set()
+  let before = NO_LINKS
   return async () => {
     const now = links(host)
-    const readings = judgeLinks(now, hadBeenUp, inWindow(now.counts), settings.links)
-    hadBeenUp = everUp(hadBeenUp, now)
+    const readings = judgeLinks(now, before, inWindow(now.counts), settings.links)
+    before = linksBefore(before, now)
     return unlessTooSoon(readings, settings.links.windowMs)
   }
 }

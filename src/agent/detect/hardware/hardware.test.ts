@@ -4,10 +4,11 @@ import { hostOf } from '#test/doubles/node/host-of-files.ts'
 import type { Reading } from '../builtin/reading.ts'
 import { judgeThrottling, throttleCounts } from './cpu.ts'
 import { diskHealth, disks, judgeDiskHealth } from './disk-health.ts'
+import { firmwareParts, judgeFirmware } from './firmware.ts'
 import { gpusIn, judgeGpus } from './gpu.ts'
 import { grown, watchCounts, type Watched } from './growth.ts'
 import { judgeTables, kernelTables } from './kernel-limits.ts'
-import { everUp, judgeLinks, links } from './links.ts'
+import { judgeLinks, links, linksBefore, NO_LINKS } from './links.ts'
 import { judgeMemory, memoryErrors } from './memory.ts'
 import { MountQuestions, mountsToAsk } from './mounts.ts'
 import { judgePcie, mostLanes, pcieDevices } from './pcie.ts'
@@ -192,14 +193,21 @@ describe('links', () => {
   const settings = DETECTOR_DEFAULTS.links
   const port = '/sys/class/infiniband/mlx5_0/ports/1'
   const judge = (files: Record<string, string>, upBefore: readonly string[] = [], grew: Record<string, number> = {}) =>
-    findings(judgeLinks(links(hostOf(files)), new Set(upBefore), new Map(Object.entries(grew)), settings))
+    findings(
+      judgeLinks(
+        links(hostOf(files)),
+        { up: new Set(upBefore), mtus: new Map([['eth0', 9_000]]) },
+        new Map(Object.entries(grew)),
+        settings,
+      ),
+    )
 
   test('an InfiniBand port that was up and is down; one that never was is not cabled', () => {
     const down = { [`${port}/state`]: '1: DOWN\n' }
     expect(judge(down)).toEqual([])
     expect(judge(down, ['mlx5_0/1'])).toEqual(['LinkFaulty: mlx5_0/1: down, and was up'])
     const up = links(hostOf({ [`${port}/state`]: '4: ACTIVE\n' }))
-    expect([...everUp(new Set(), up)]).toEqual(['mlx5_0/1'])
+    expect([...linksBefore(NO_LINKS, up).up]).toEqual(['mlx5_0/1'])
   })
 
   test.each([
@@ -218,6 +226,8 @@ describe('links', () => {
     const files = {
       [`${net}/eth0/device/vendor`]: '0x15b3',
       [`${net}/eth0/carrier`]: '1\n',
+      [`${net}/eth0/flags`]: '0x1003\n',
+      [`${net}/bond0/flags`]: '0x1403\n',
       [`${net}/veth9/carrier_changes`]: '900\n',
       [`${net}/bond0/bonding/slaves`]: 'eth0 eth1\n',
       [`${net}/eth1/bonding_slave/mii_status`]: 'down\n',
@@ -226,6 +236,36 @@ describe('links', () => {
     expect(judge(files, [], { 'eth0 carrier_changes': 11, 'veth9 carrier_changes': 900 })).toEqual([
       'LinkDegraded: bond0: runs without eth1; eth0: went up and down more than 10 times',
     ])
+  })
+
+  test('a bond that was set down on purpose is no fault, and neither are its members', () => {
+    const net = '/sys/class/net'
+    // The kernel refuses to read the carrier then.
+    const files = {
+      [`${net}/bond0/bonding/slaves`]: 'eth0 eth1\n',
+      [`${net}/bond0/flags`]: '0x1402\n',
+      [`${net}/eth0/bonding_slave/mii_status`]: 'down\n',
+    }
+    expect(judge(files, ['bond0'])).toEqual([])
+  })
+
+  test('a whole bond that is down, and packets that have to be smaller than before', () => {
+    const net = '/sys/class/net'
+    const bond = {
+      [`${net}/bond0/bonding/slaves`]: 'eth0 eth1\n',
+      [`${net}/bond0/carrier`]: '0\n',
+      [`${net}/bond0/flags`]: '0x1403\n',
+    }
+    expect(judge(bond, ['bond0'])).toEqual(['LinkFaulty: bond0: down, and was up'])
+    expect(judge(bond)).toEqual([])
+    const empty = { ...bond, [`${net}/bond0/bonding/slaves`]: '\n' }
+    expect(judge(empty, ['bond0'])).toEqual(['LinkFaulty: bond0: down, and was up'])
+    const port = (mtu: number) => ({ [`${net}/eth0/device/vendor`]: '0x15b3', [`${net}/eth0/mtu`]: `${mtu}\n` })
+    expect(judge(port(1_500))).toEqual(['LinkDegraded: eth0: MTU 1500 instead of 9000'])
+    expect(judge(port(9_000))).toEqual([])
+    expect([
+      ...linksBefore({ up: new Set(), mtus: new Map([['eth0', 9_000]]) }, links(hostOf(port(1_500)))).mtus,
+    ]).toEqual([['eth0', 9_000]])
   })
 })
 
@@ -247,8 +287,59 @@ test('tables of the kernel: full, and over only with clearly more room', () => {
   expect(look(91)[0]).toBe('ConntrackFull True')
   expect(look(86, true)[0]).toBe('ConntrackFull True')
   expect(look(85, true)[0]).toBe('ConntrackFull False')
+  const pods = (most: string) =>
+    kernelTables(
+      hostOf({
+        '/proc/loadavg': '0.1 0.2 0.3 2/10 4242\n',
+        '/proc/sys/kernel/pid_max': '1000\n',
+        '/sys/fs/cgroup/kubepods.slice/pids.current': '95\n',
+        '/sys/fs/cgroup/kubepods.slice/pids.max': most,
+      }),
+    )
+  expect(findings(judgeTables(pods('100\n'), DETECTOR_DEFAULTS.kernelLimits, () => false))).toEqual([
+    'ProcessLimitNear: more than 90 % of the 100 processes of kubepods.slice (pids.max) are in use',
+  ])
+  expect(findings(judgeTables(pods('max\n'), DETECTOR_DEFAULTS.kernelLimits, () => false))).toEqual([])
   // Without the module nothing is said about it.
   expect(judgeTables(kernelTables(hostOf({})), DETECTOR_DEFAULTS.kernelLimits, () => false)).toEqual([])
+})
+
+test('firmware of a version that the fleet does not allow, by model', () => {
+  const nvme = '/sys/class/nvme'
+  const parts = firmwareParts(
+    hostOf({
+      '/sys/class/dmi/id/product_name': 'PowerEdge R760\n',
+      '/sys/class/dmi/id/bios_version': '1.3.2\n',
+      '/sys/devices/system/cpu/cpu0/microcode/version': '0x2b0004d0\n',
+      '/proc/cpuinfo': 'processor\t: 0\nmodel name\t: Xeon 8480\n',
+      [`${nvme}/nvme0/model`]: 'SAMSUNG MZQL23T8HCLS  \n',
+      [`${nvme}/nvme0/firmware_rev`]: 'GDC5602Q\n',
+      [`${nvme}/nvme1/model`]: 'Other\n',
+      [`${nvme}/nvme1/firmware_rev`]: 'X\u001b[31m\n',
+      '/sys/class/infiniband/mlx5_0/board_id': 'MT_0000000838\n',
+      '/sys/class/infiniband/mlx5_0/fw_ver': '28.39.1002\n',
+      '/proc/driver/nvidia/gpus/0000:3b:00.0/information': 'Model: \t\t NVIDIA H100\nVideo BIOS: \t 96.00.61\n',
+      '/sys/module/nvidia/version': '550.54.15\n',
+    }),
+  )
+  expect(findings(judgeFirmware(parts, []))).toEqual([])
+  expect(
+    findings(judgeFirmware(parts, ['nvme SAMSUNG MZQL2*=GDC5602Q|GDC5902Q', 'bios PowerEdge R760=1.3.2'])),
+  ).toEqual([])
+  expect(
+    findings(
+      judgeFirmware(parts, [
+        'nvme SAMSUNG MZQL2*=GDC5902Q',
+        'gpu NVIDIA H100=96.00.74',
+        'gpu-driver nvidia=560.1|560.2',
+        'microcode Xeon*=0x2b0004d0',
+      ]),
+    ),
+  ).toEqual([
+    'FirmwareNotAllowed: nvme0 (SAMSUNG MZQL23T8HCLS): nvme GDC5602Q, allowed: GDC5902Q; 0000:3b:00.0 (NVIDIA H100): gpu 96.00.61, allowed: 96.00.74; driver (nvidia): gpu-driver 550.54.15, allowed: 560.1, 560.2',
+  ])
+  const [hostile] = judgeFirmware(parts, ['nvme Other=1'])
+  expect(hostile?.message).toMatch(/^[ -~\ufffd]+$/)
 })
 
 test('alarms of sensors and of the management controller', () => {

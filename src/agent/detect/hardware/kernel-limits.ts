@@ -5,11 +5,15 @@ import type { Reading } from '../builtin/reading.ts'
 import { readingOf } from './finding.ts'
 
 interface Table {
+  /** Several tables may have the same condition. */
   readonly type: 'ConntrackFull' | 'ProcessLimitNear' | 'OpenFileLimitNear'
   readonly what: string
   readonly used: number | undefined
   readonly most: number | undefined
 }
+
+/** Pods have a limit of their own where the kubelet's `systemReserved` or a slice sets one. "max" is none. */
+const SLICES = ['kubepods.slice', 'kubepods', 'kubelet.slice', 'system.slice']
 
 export function kernelTables({ read }: HostFiles): readonly Table[] {
   const number = (path: string) => numberIn(read, `/proc/sys/${path}`)
@@ -29,6 +33,12 @@ export function kernelTables({ read }: HostFiles): readonly Table[] {
       used: threads === undefined ? undefined : Number(threads),
       most: limits.length === 0 ? undefined : Math.min(...limits),
     },
+    ...SLICES.map((slice) => ({
+      type: 'ProcessLimitNear' as const,
+      what: `processes of ${slice} (pids.max)`,
+      used: numberIn(read, `/sys/fs/cgroup/${slice}/pids.current`),
+      most: numberIn(read, `/sys/fs/cgroup/${slice}/pids.max`),
+    })),
     {
       type: 'OpenFileLimitNear',
       what: 'open files (fs.file-max)',
@@ -43,11 +53,19 @@ export function judgeTables(
   { maxUsedPercent, hysteresisPercent }: DetectorSettings['kernelLimits'],
   isTrue: (type: string) => boolean,
 ): readonly Reading[] {
-  return tables.flatMap(({ type, what, used, most }): Reading[] => {
-    // A kernel without the table, or without the module.
-    if (used === undefined || most === undefined || !(most > 0)) return []
+  // A kernel without the table, or without the module.
+  const known = tables.flatMap(({ used, most, ...table }) =>
+    used === undefined || most === undefined || !(most > 0) ? [] : [{ ...table, used, most }],
+  )
+  return [...new Set(known.map(({ type }) => type))].map((type): Reading => {
     const limit = isTrue(type) ? maxUsedPercent - hysteresisPercent : maxUsedPercent
-    const faults = (used / most) * 100 > limit ? [`more than ${limit} % of the ${most} ${what} are in use`] : []
-    return [readingOf({ type, calm: { reason: 'RoomInTheKernel', message: `enough room for ${what}` } }, faults)]
+    const ofType = known.filter((table) => table.type === type)
+    const faults = ofType
+      .filter(({ used, most }) => (used / most) * 100 > limit)
+      .map(({ what, most }) => `more than ${limit} % of the ${most} ${what} are in use`)
+    return readingOf(
+      { type, calm: { reason: 'RoomInTheKernel', message: `enough room for ${ofType[0]?.what ?? ''}` } },
+      faults,
+    )
   })
 }

@@ -1,6 +1,7 @@
 // Runs one check program: no shell, its own process group that is killed as a whole at the timeout, output read only up to the limit.
 import { spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
+import { killGroup } from '#lib/kill-group.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { PluginResult } from './judge.ts'
 
@@ -77,15 +78,6 @@ function refusalOf(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined || !stat.isFile()) return 'Error in starting plugin: file not found'
   return (stat.mode & 0o002) === 0 ? undefined : 'Error in starting plugin: the file is world-writable'
-}
-
-function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch {
-    // The process group is empty.
-  }
 }
 
 /** Never cuts a character in half. */
