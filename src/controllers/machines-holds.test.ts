@@ -1,4 +1,3 @@
-import { findCondition } from '#kube/conditions.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -171,45 +170,6 @@ describe('a silent machine', () => {
     expect(orderOf(w, name)?.switch).toEqual({ attempt: 2, permit: 'p' })
   })
 
-  test('but was ordered to reboot is not Lost for as long as a boot takes', async () => {
-    const w = await machineWorld()
-    const name = await readyMachine(w)
-    const os = {
-      ...definition('1.1.0'),
-      spec: { component: 'beacon', version: '1.1.0', type: 'OS', disruption: 'Reboot' },
-    }
-    w.fake.plant(machineComponent, os)
-    w.fake.poke(machineComponentSet, { name: 'base' }, components('1.1.0'))
-    slice(w, name, '1.1.0')
-    await w.clock.advance(1_000)
-    report(w, name, 'Staged', { version: '1.0.0' })
-    beat(w, name)
-    grant(w, 'p')
-    await w.clock.advance(5_000)
-    // Drained first, then ordered to leave.
-    expect(hasTaint(w.fake.peek(nodeType, { name }) as Node, TAINTS.cordon)).toBe(true)
-    expect(orderOf(w, name)?.switch).toEqual({ attempt: 2, permit: 'p' })
-    w.fake.poke(nodeType, { name }, { status: { conditions: [] } }, 'status')
-    report(w, name, 'Switching', { version: '1.0.0', rebootingSince: '2026-01-01T00:00:05Z' })
-    await w.clock.advance(300_000)
-    const { status } = w.machine(name) ?? {}
-    const text = 'rebooting since 2026-01-01T00:00:05Z for beacon'
-    expect(status).toMatchObject({ phase: 'Updating', waitingFor: { predicate: 'Rebooted', seen: text } })
-    for (const type of ['AgentReachable', 'Ready'])
-      expect(findCondition(status?.conditions, type)).toMatchObject({ reason: 'Rebooting', message: text })
-    // A boot may take ten minutes.
-    await w.clock.advance(400_000)
-    expect(w.machine(name)?.status?.phase).toBe('Updating')
-    await w.clock.advance(300_000)
-    expect(w.machine(name)?.status?.phase).toBe('Lost')
-    heardAgain(w, name)
-    report(w, name, 'Healthy')
-    beat(w, name)
-    await w.clock.advance(5_000)
-    expect(w.machine(name)?.status?.phase).toBe('Ready')
-    expect(hasTaint(w.fake.peek(nodeType, { name }) as Node, TAINTS.cordon)).toBe(false)
-  })
-
   test('is removed although its pods never tell that they ended, once it is Lost', async () => {
     const w = await machineWorld()
     const name = await readyMachine(w)
@@ -227,13 +187,6 @@ describe('a silent machine', () => {
     expect(w.machine(name)).toBeUndefined()
   })
 })
-
-/** The Node sends heartbeats again. */
-function heardAgain({ fake, clock }: TestWorld, name: string): void {
-  const at = timestamp(clock.now())
-  const ready = { type: 'Ready', status: 'True', reason: 'AgentReady', message: '', lastTransitionTime: at }
-  fake.poke(nodeType, { name }, { status: { conditions: [ready] } }, 'status')
-}
 
 describe('what the provider says of its hosts', () => {
   test('a host that vanished under a silent machine of a set is replaced; nothing was disturbed, so no permit is asked for', async () => {

@@ -4,6 +4,10 @@ import type { JoinBundle } from '#api/join-bundle.ts'
 import type { OrphanPolicy } from '#providers/definition.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Module, ModuleContext } from '#runtime/module.ts'
+import type { Machine, SshSessionStep } from '#api/kinds/machine.ts'
+import type { Secret } from '#nodes/objects.ts'
+import type { RescueLine } from '#ssh/login/key-of-secret.ts'
+import type { SshSessions } from '#ssh/ssh-sessions.ts'
 import type { ChecksConfig } from '#runtime/outbound/external-checks.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 
@@ -16,6 +20,18 @@ export type JoinGround = Pick<
   readonly waitsFor?: string | undefined
 }
 
+export interface SshJoinConfig {
+  readonly sessions: Pick<SshSessions, 'run' | 'inTurn'>
+  /** Throws a KubeNodeError while the machine has no join token. The first two steps need none. */
+  readonly scriptOf: (
+    step: SshSessionStep,
+    machine: Machine,
+    token: Secret | undefined,
+    now: number,
+    rescue: RescueLine | undefined,
+  ) => string
+}
+
 /** What the program that runs the controllers knows about its cluster. Only the programs read the environment. */
 export interface ControllersConfig {
   readonly cluster: string
@@ -26,6 +42,8 @@ export interface ControllersConfig {
   readonly inspections?: ChecksConfig
   /** What hosts receive at join, besides their own name and token. */
   readonly join: JoinGround
+  /** How hosts are joined over SSH. Absent: these controllers join none. */
+  readonly sshJoin?: SshJoinConfig
   /** Where repairs may call webhooks. Default: nowhere. */
   readonly outbound?: OutboundPlaces
 }

@@ -3,7 +3,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { openSwitches } from '#api/protocol/component-order.ts'
 import { machine } from '#api/kinds/machine.ts'
-import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { agentLeaseKey } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
@@ -92,7 +92,7 @@ function hasNoOrder(machine: Machine, { permit }: Grant): boolean {
 function leaseKey(unit: Unit): { readonly namespace: string; readonly name: string } | undefined {
   if (unit.source.kind === 'Node') return { namespace: NODE_LEASES, name: unit.name }
   if (unit.source.kind !== machine.kind || (unit.source as Machine).spec.channel !== 'Agent') return undefined
-  return { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(unit.name) }
+  return agentLeaseKey(unit.name)
 }
 
 const grantKey = ({ target, permitUid }: Grant): string => `${target}\n${permitUid}`

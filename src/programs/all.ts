@@ -21,6 +21,10 @@ export const CONTROLLERS = {
     does: 'one machine: makes its host, joins it, gives it its components, hands it back',
     load: async () => (await import('#controllers/machine/reconcile.ts')).machineModule,
   },
+  sshjoin: {
+    does: 'hosts that are joined over SSH: reach, check, download, start',
+    load: async () => (await import('#controllers/sshjoin/reconcile.ts')).sshJoinModule,
+  },
   machineset: {
     does: 'a pool: how many machines there are, and of which template',
     load: async () => (await import('#controllers/machineset/reconcile.ts')).machineSetModule,
@@ -196,6 +200,7 @@ export const ROLES = {
       '--control-planes': 'embedded control planes, of kubenode apiserver behind this socket',
       '--control-plane-versions': 'control planes of Kubernetes, as workloads of the hub',
       '--host-programs': 'kubeconfigs for the programs that the role hosted runs',
+      '--programs-in-clusters': 'programs in Clusters that want them there',
     },
     needs: [
       ours('update', 'clusters'),
@@ -277,6 +282,7 @@ export const AGENT_PARTS = {
   jobs: 'steps of repairs under a permit',
   logs: 'logs that a person asked for',
   notices: 'what the metadata service of a cloud announces',
+  acceptance: 'what a new Node must pass before it takes pods',
   frozen: 'the file by which a person stops everything on this node',
   reboots: 'the one request for a reboot, of repairs and components',
   kubelet: 'whether the kubelet of the host trusts the cluster that the agent has joined',

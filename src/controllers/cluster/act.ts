@@ -31,6 +31,7 @@ import {
 } from './control-planes/kubeconfig.ts'
 import type { ObjectKey } from '#api/schema/resource.ts'
 import { deliverAddons } from './addons/named.ts'
+import { bounded, deployPrograms } from './programs/deploy.ts'
 import type { PlaneClients } from './control-planes/clients.ts'
 import { idOf, type Seen } from './seen.ts'
 
@@ -42,6 +43,8 @@ export interface ActTools {
   readonly clients: PlaneClients
   readonly clock: Clock
   readonly addons: () => Promise<Addons>
+  /** Objects of programs that run in a cluster; empty if this hub has none. */
+  readonly inClusters: () => Promise<readonly KubeObject[]>
 }
 
 /** A pod that cannot be scheduled must not block other control planes. The next pass continues the work. */
@@ -109,6 +112,9 @@ async function carryOut(
       return applied(
         await tools.clients.using(id, (c) => deliverAddons({ client: c, clock: tools.clock, signal }, cluster)),
       )
+    case 'DeployPrograms':
+    case 'RemovePrograms':
+      return place(tools, action.kind, cluster, signal)
     case 'Put':
     case 'Stop':
     case 'Restore':
@@ -142,6 +148,22 @@ const problemOf = async (work: Promise<unknown>, signal: AbortSignal): Promise<s
     if (signal.aborted) throw error
     return messageOf(error)
   }
+}
+
+async function place(
+  { clients, clock, inClusters }: ActTools,
+  kind: 'DeployPrograms' | 'RemovePrograms',
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const deployed = await bounded(signal, async (within) => {
+    const objects = kind === 'DeployPrograms' ? await inClusters() : []
+    return clients.using(idOf(cluster), (client) => deployPrograms({ client, clock, signal: within }, cluster, objects))
+  })
+  // What is left of them stays recorded.
+  return kind === 'RemovePrograms' && deployed.problem !== undefined
+    ? { kind: 'Unfinished', reason: deployed.problem }
+    : applied(deployed)
 }
 
 type Disruptive = Extract<ClusterAction, { readonly by: Authority }>

@@ -17,6 +17,8 @@ type ControlPlaneAction = { readonly reason: string } & (
   | { readonly kind: 'WriteKubeconfig' | 'DeleteKubeconfig' }
   /** Of one program that the hub runs for the cluster, each with an identity of its own there. */
   | { readonly kind: 'WriteProgramKubeconfig' | 'DeleteProgramKubeconfig'; readonly program: HostedProgram }
+  /** Deploys the programs into the cluster, or removes what was deployed. */
+  | { readonly kind: 'DeployPrograms' | 'RemovePrograms' }
   | { readonly kind: 'Stop'; readonly by: Authority }
   | { readonly kind: 'ApplyAddons' }
   /** Delivers the addons that the Cluster names, and removes those it named before. */

@@ -11,6 +11,7 @@ import { permitAnswer } from '#permits/permits.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { isBeingDeleted, keyFrom } from '#api/schema/object-meta.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Addons } from './addons/built-in.ts'
 import type { ControlPlane, ControlPlaneHost } from '#controlplanes/port.ts'
 import { clusterReadiness } from '#controlplanes/upgrade/cluster-readiness.ts'
@@ -25,6 +26,7 @@ import type { Hosts } from './control-planes/hosts.ts'
 import { kubeconfigSeen, SECRET, secretKey } from './control-planes/kubeconfig.ts'
 import { capsOf } from './plan-lifetime.ts'
 import type { PlaneClients } from './control-planes/clients.ts'
+import type { LeaderWatch } from './programs/leader-watch.ts'
 import { programsSeen } from './programs/observe.ts'
 import { needsAgentReports, trustOf } from './plan-rotation.ts'
 import { isStepwise } from './plan-steps.ts'
@@ -54,7 +56,10 @@ export interface Observing {
   readonly addons: () => Promise<Addons>
   /** This hub runs the programs of its Clusters. */
   readonly hostsPrograms: boolean
+  /** Objects of programs that run in a cluster; empty if this hub has none. Throws if they cannot be read. */
+  readonly inClusters: () => Promise<readonly KubeObject[]>
   readonly ended: EndedPermits
+  readonly leaders: LeaderWatch
   readonly now: () => number
 }
 
@@ -81,7 +86,12 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     unanswered: asked.unanswered,
     kubeconfig: secret === undefined ? undefined : kubeconfigSeen(secret),
     programs: tools.hostsPrograms
-      ? await programsSeen({ client: tools.client, clients, now: tools.now }, cluster, asked.plane, signal)
+      ? await programsSeen(
+          { client: tools.client, clients, now: tools.now, leaders: tools.leaders, inClusters: tools.inClusters },
+          cluster,
+          asked.plane,
+          signal,
+        )
       : undefined,
     permits,
     endedFor: tools.ended.observe(

@@ -4,10 +4,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Phase } from '#api/phases.ts'
 import { CLUSTERS_NAMESPACE, FINALIZERS, hostedKubeconfigName } from '#api/names.ts'
-import { unfitAddons } from '#api/constructs/addons/table.ts'
-import { clusterMistake } from '#api/cluster-mistakes.ts'
 import { attemptAfter, restoreToken } from '#api/restore-token.ts'
-import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { renewTime } from '#controlplanes/credentials/prints.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
@@ -20,7 +17,6 @@ import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { announced, lifetimeSeen, planExpiry, tooMany } from './plan-expiry.ts'
 import type { Lifetime } from './plan-lifetime.ts'
 import { addonIn, hasNamedAddons, unappliedAddons } from './addons/status.ts'
-import { declaredAddons } from './addons/named.ts'
 import { finished, permitFor } from './plan-permit.ts'
 import { tooManyCreated } from './plan-creation.ts'
 import { announcedOverdue } from './snapshots/status.ts'
@@ -30,8 +26,10 @@ import { firstNumbers, rotationRequeueMs, rotationDue, rotationRequest } from '.
 import { scheduleOf } from './snapshots/schedule.ts'
 import { shapeOf, upgradeTerms } from './control-planes/shape.ts'
 import { isFull, planFull, restoreHelps, tidied } from './plan-store.ts'
+import { placeActions, placeAfter, waitOfMove } from './programs/place.ts'
 import { programKubeconfigs, waitOfPrograms } from './programs/plan.ts'
 import { planDeletion } from './plan-delete.ts'
+import { mayExist, mistake, unservedFlavor } from './plan-mistakes.ts'
 import { type ControlPlaneSpec, type Seen, idOf, UPGRADE_UNBLOCK } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -43,6 +41,8 @@ const QUORUM_WITHIN_MS = 10 * 60_000
 const AWAY_MS = 5_000
 /** For a control plane that is starting or waiting. */
 const SOON_MS = 2_000
+/** Programs that wait for pods may wait for days: a cluster may get its first node then. */
+const MOVE_MS = 5_000
 
 export function plan(seen: Seen, now: number): ClusterPlan {
   const lifetime = lifetimeSeen(seen, now)
@@ -153,9 +153,15 @@ function planOthers(seen: Seen, controlPlane: ControlPlaneSpec, version: string,
       ...care,
       ...tidied(seen, now),
       ...programKubeconfigs(seen, (kubeconfig) => staleKubeconfig({ ...seen, kubeconfig }, now)),
+      ...placeActions(seen, now),
     )
   const isSoon = (care.length > 0 && !hasStuck(seen)) || waitOfPrograms(seen, plane) !== undefined
-  const requeueAfter = Math.min(isSoon ? SOON_MS : REQUEUE_MS, rotationRequeueMs(seen, now) ?? REQUEUE_MS)
+  const place = placeAfter(seen, now)
+  const isMoving = place?.place !== cluster.status?.programs?.place || waitOfMove(seen, place) !== undefined
+  const requeueAfter = Math.min(
+    isSoon ? SOON_MS : isMoving ? MOVE_MS : REQUEUE_MS,
+    rotationRequeueMs(seen, now) ?? REQUEUE_MS,
+  )
   return { actions, notices: [], requeueAfter, phase: 'Ready', wait: undefined }
 }
 
@@ -346,61 +352,6 @@ const phaseMeanwhile = ({ status }: Cluster): Phase<'Cluster'> => {
 
 const phaseNow = ({ plane }: Seen): Phase<'Cluster'> => (plane?.state === 'Running' ? 'Ready' : 'Failed')
 
-/** An installation may drop a flavor while Clusters still use it. */
-export function unservedFlavor({ cluster, host }: Pick<Seen, 'cluster' | 'host'>): Wait<Reason> | undefined {
-  const flavor = cluster.spec.controlPlane?.flavor
-  if (flavor === undefined || flavor === host.name) return undefined
-  return {
-    predicate: 'FlavorNotServed',
-    seen: `flavor ${flavor}; this hub has a host of flavor ${host.name}`,
-    unblock: `kubenode install gives the hub the setting ${SETTING_OF[flavor]}; or a commit declares a new Cluster of flavor ${host.name}`,
-  }
-}
-
-const SETTING_OF = {
-  kubernetes: 'controlPlanes.kubernetes',
-  embedded: 'controlPlanes.claim',
-} as const satisfies Readonly<Record<ControlPlaneSpec['flavor'], string>>
-
-/** The finalizer is set before anything is created. A Cluster whose control plane is kept may be deleted without its host. */
-export const mayExist = ({ cluster: { metadata, spec } }: Pick<Seen, 'cluster'>): boolean =>
-  (metadata.finalizers ?? []).includes(FINALIZERS.cluster) &&
-  (metadata.deletionTimestamp === undefined || spec.deletionPolicy === 'Delete')
-
-/** Mistakes that no host can fix. */
-function mistake(seen: Seen, version: string): Wait<Reason> | undefined {
-  const { plane, host } = seen
-  const unserved = unservedFlavor(seen)
-  if (unserved !== undefined) return unserved
-  const wrong = clusterMistake(seen.cluster.spec)
-  if (wrong !== undefined) return { predicate: 'InvalidSpec', seen: wrong, unblock: 'a commit changes the Cluster' }
-  if (!host.capabilities.minors.includes(releaseOf(version)))
-    return {
-      predicate: 'VersionNotServed',
-      seen: `version ${version}; the host serves ${host.capabilities.minors.join(', ')}`,
-      unblock: 'a commit names a version of one of these',
-    }
-  const addons = declaredAddons(seen.cluster)
-  // An upgrade must fit the addons on both sides.
-  const untested = [plane?.version ?? version, version].find((v) => unfitAddons(addons, minorOf(v) ?? 0).length > 0)
-  if (untested !== undefined)
-    return {
-      predicate: plane === undefined || plane.version === version ? 'InvalidSpec' : 'UpgradeRefused',
-      seen: `addons are not tested with ${releaseOf(untested)}: ${unfitAddons(addons, minorOf(untested) ?? 0).join(', ')}`,
-      unblock: 'a commit names versions of them that are, or another version of the cluster',
-    }
-  // A stepwise host reports this itself, with all other objections.
-  const skipped =
-    plane === undefined || isStepwise(seen) ? 0 : Math.abs((minorOf(version) ?? 0) - (minorOf(plane.version) ?? 0)) - 1
-  if (skipped > 0)
-    return {
-      predicate: 'SkewRefused',
-      seen: `from ${plane?.version ?? ''} to ${version} skips ${skipped} minor${skipped === 1 ? '' : 's'}`,
-      unblock: 'a commit names the next minor, and a later one the one after it',
-    }
-  return undefined
-}
-
 const secretTaken = ({ cluster: { metadata } }: Seen): Wait<Reason> => {
   const { namespace = '', name = '' } = metadata
   const secret = `${CLUSTERS_NAMESPACE}/${hostedKubeconfigName(namespace, name)}`
@@ -410,8 +361,6 @@ const secretTaken = ({ cluster: { metadata } }: Seen): Wait<Reason> => {
     unblock: 'a person deletes that Secret',
   }
 }
-
-const releaseOf = (version: string): string => version.split('.').slice(0, 2).join('.')
 
 /** Why sync's kubeconfig must be written. Undefined while it is valid, or belongs to something else. */
 function staleKubeconfig({ cluster, plane, kubeconfig }: Seen, now: number): string | undefined {

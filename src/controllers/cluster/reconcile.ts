@@ -2,6 +2,7 @@
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { keyFrom, namespacedName } from '#api/schema/object-meta.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Addons } from './addons/built-in.ts'
 import type { ControlPlaneHost } from '#controlplanes/port.ts'
 import type { EventRecorder } from '#kube/events.ts'
@@ -18,6 +19,7 @@ import { cachesOf, observe } from './observe.ts'
 import type { ClosableClient } from './control-planes/clients.ts'
 import { CREATION_LIMIT } from './plan-creation.ts'
 import { plan } from './plan.ts'
+import { LeaderWatch } from './programs/leader-watch.ts'
 import type { Seen } from './seen.ts'
 import { statusOf } from './status.ts'
 
@@ -28,6 +30,8 @@ export interface ClusterContext extends ModuleContext {
   readonly connect: (config: ConnectionConfig) => ClosableClient
   /** This hub runs controllers, approver and Defender of its Clusters. */
   readonly hostsPrograms?: boolean
+  /** Objects of programs that run in a cluster, as `kubenode install` wrote them; none if left out. */
+  readonly inClusters?: () => Promise<readonly KubeObject[]>
   /** Read once, when the first control plane needs them. */
   readonly addons: () => Promise<Addons>
 }
@@ -37,13 +41,16 @@ const TIMEOUT_MS = 180_000
 /** Concurrent changes to control planes. The rest wait, so that a commit with a hundred Clusters does not starve those that serve. */
 const WORKERS = 4
 
+const NONE = async (): Promise<readonly KubeObject[]> => []
+
 export const clusterModule: Module<ClusterContext> = {
   name: 'cluster',
   setup(context): RunningModule {
-    const { addons, client, clock, events, informers, hostsPrograms = false } = context
+    const { addons, client, clock, events, informers, hostsPrograms = false, inClusters = NONE } = context
     const caches = cachesOf(informers)
     const hosts = new Hosts(context.hosts, context.connect)
     const ended = new EndedPermits(clock)
+    const leaders = new LeaderWatch(clock)
     const controller = controllerIn(context, {
       name: 'cluster',
       workers: WORKERS,
@@ -52,10 +59,19 @@ export const clusterModule: Module<ClusterContext> = {
       reconcile: reconcileWith<Seen, ClusterAction, ReturnType<typeof statusOf>, ClusterPlan>({
         clock,
         observe: (key, { signal }) =>
-          observe({ addons, client, caches, hosts, hostsPrograms, ended, now: () => clock.now() }, key, signal),
+          observe(
+            { addons, client, caches, hosts, hostsPrograms, inClusters, ended, leaders, now: () => clock.now() },
+            key,
+            signal,
+          ),
         plan,
         act: async (action, seen, { signal }) => {
-          const outcome = await act({ addons, client, clock, ...hosts.of(seen.cluster) }, action, seen, signal)
+          const outcome = await act(
+            { addons, client, clock, inClusters, ...hosts.of(seen.cluster) },
+            action,
+            seen,
+            signal,
+          )
           // The next pass must not add it again.
           if (action.kind === 'AddFinalizer' && outcome.kind === 'Applied')
             caches.clusters.assume(outcome.object as Cluster)

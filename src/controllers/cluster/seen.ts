@@ -28,8 +28,29 @@ export type Leaders =
   | { readonly kind: 'Read'; readonly without: readonly HostedProgram[] }
   | { readonly kind: 'Unread'; readonly why: string }
 
+/** The Deployments of the programs in the cluster itself. */
+export type PodsSeen =
+  | { readonly kind: 'Read'; readonly waiting: readonly WaitingPods[] }
+  | { readonly kind: 'Unread'; readonly why: string }
+
+/** Not all pods of a program are as declared. */
+export interface WaitingPods {
+  readonly program: HostedProgram
+  /** Pods that are available all the same. */
+  readonly available: number
+  readonly why: string
+}
+
 export interface ProgramsSeen {
   readonly kubeconfigs: Readonly<Partial<Record<HostedProgram, KubeconfigSeen>>>
+  /** Undefined if they were not asked for: nothing was deployed into the cluster. */
+  readonly pods?: PodsSeen | undefined
+  /** Those that a replica on the hub runs for the Cluster, as leader or waiting for the Lease. Undefined if they were not asked for. */
+  readonly hosted?: ReadonlySet<HostedProgram> | undefined
+  /** This hub has the objects of programs that run in a cluster. */
+  readonly isOffered?: boolean
+  /** Why its objects cannot be read. */
+  readonly unreadable?: string
   /** Undefined if they were not asked for: the control plane does not run, or the hub runs no programs for it. */
   readonly leaders: Leaders | undefined
 }

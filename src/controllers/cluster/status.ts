@@ -13,11 +13,14 @@ import { fit, type Wait, waitingSince } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { addonsAfter, waitOfAddons } from './addons/status.ts'
 import type { Lifetime } from './plan-lifetime.ts'
-import { mayExist, snapshotBefore, unservedFlavor } from './plan.ts'
+import { mayExist, unservedFlavor } from './plan-mistakes.ts'
+import { snapshotBefore } from './plan.ts'
 import { isFull } from './plan-store.ts'
 import { lifetimeSeen, lifetimeText } from './plan-expiry.ts'
 import { rotationsOf, waitOfRotation } from './plan-rotation.ts'
 import { scheduleStatus } from './snapshots/status.ts'
+import type { Deployed } from './programs/deploy.ts'
+import { placeAfter, type Place, waitOfMove } from './programs/place.ts'
 import { programsCondition, waitOfPrograms } from './programs/plan.ts'
 import { type Seen, UPGRADE_UNBLOCK } from './seen.ts'
 
@@ -41,7 +44,8 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     plan.wait ??
     waitOfRotation(plane) ??
     waitOfParts(plane) ??
-    waitOfPrograms(seen, plane)
+    waitOfPrograms(seen, plane) ??
+    waitOfMove(seen, placeIn(seen, results, now), problemIn(results))
   const isDone = results.length > 0 && results.every((r) => r.outcome.kind === 'Applied') && failed === undefined
   const {
     change: _change,
@@ -52,13 +56,15 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     expiresAt: _end,
     addons: _addons,
     snapshotSchedule: _s,
+    programs: _place,
     ...kept
   } = before
   const addons = addonsAfter(seen, results)
   const lifetime = lifetimeSeen(seen, now)
   const { generation } = cluster.metadata
   const schedule = scheduleStatus(seen, plan, results, now)
-  const programs = programsCondition(seen, plane)
+  const place = placeIn(seen, results, now)
+  const programs = programsCondition(seen, plane, place)
   const without: readonly ConditionType[] = [
     ...(programs === undefined ? (['ProgramsReady'] as const) : []),
     ...(lifetime.state === 'Unlimited' ? (['Expiring'] as const) : []),
@@ -74,6 +80,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     ...(cluster.metadata.namespace === SYSTEM_NAMESPACE && { kubeconfigSecret: secretOf(cluster) }),
     history: historyOf(seen, before, plane, now),
     ...(wait !== undefined && { waitingFor: waitingSince(before.waitingFor, wait, now) }),
+    ...defined({ programs: place }),
     ...expiresAtOf(lifetime),
     ...(schedule !== undefined && { snapshotSchedule: schedule.status }),
     conditions: setConditions(
@@ -87,6 +94,24 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
       now,
     ),
   }
+}
+
+/** Once nothing is left in the cluster, nothing is recorded. */
+function placeIn(seen: Seen, results: Results, now: number): Place | undefined {
+  if (results.some((r) => r.action.kind === 'RemovePrograms' && r.outcome.kind === 'Applied')) return undefined
+  const place = placeAfter(seen, now)
+  const problem = problemIn(results)
+  if (place === undefined || problem === undefined) return place
+  // A program without a leader moves them all to the hub: the problem may be why, and does not hide it.
+  const { message, unledSince } = place
+  if (unledSince === undefined || message === undefined) return { ...place, message: fit(problem) }
+  return { ...place, message: fit(message.includes(problem) ? message : `${message}; ${problem}`) }
+}
+
+/** What the cluster refused of its programs. */
+function problemIn(results: Results): string | undefined {
+  const deployed = results.find((r) => r.action.kind === 'DeployPrograms' && r.outcome.kind === 'Applied')
+  return ((deployed?.outcome.kind === 'Applied' ? deployed.outcome.object : {}) as Partial<Deployed>).problem
 }
 
 /** If this hub has no host for the flavor, nothing is known. */

@@ -12,6 +12,7 @@ import { hasEnded } from '#permits/permits.ts'
 import { blocksSeen } from './revisions/blocks.ts'
 import { MARKS, type Survey, surveyorOf } from './members/candidates.ts'
 import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodes/placement/compatibility.ts'
+import { platformCheck } from '#nodes/placement/node-needs.ts'
 import { holdOf } from '#permits/holds/in-force.ts'
 import { holdOver, holdsOver, holdTarget, holdTargetsOfMachine } from '#permits/holds/reach.ts'
 import {
@@ -267,12 +268,15 @@ export function surveysOf(context: Context): readonly Survey[] {
           successors.find((s) => matchesSelector(s.selector, machine.metadata.labels))?.set.metadata.name
       : (machine: Machine, decidedBy: string | undefined) =>
           competingSetFor(others, seen.set, machine, decidedBy)?.set.metadata.name
-    const incompatible = compatibilityOf(track.target ?? track.declared, specOf, mixOf)
+    const goal = track.target ?? track.declared
+    const incompatible = compatibilityOf(goal, specOf, mixOf)
+    const unfit = unfitOf(goal, specOf)
     return surveyorOf(track, {
       count: members.length,
       revisions,
       rules,
       incompatible,
+      unfit,
       needsKey: needsKey(track.target, revisions),
       reserved,
       claimedByOther,
@@ -287,6 +291,16 @@ export function surveysOf(context: Context): readonly Survey[] {
   // Machine by machine: the components of one machine are close together in memory.
   for (const [at, reading] of members.entries()) for (const { add } of surveyors) add(reading, at)
   return surveyors.map((s) => s.survey())
+}
+
+function unfitOf(goal: ComponentTarget, specOf: SpecOf): (machine: Machine) => string | undefined {
+  const spec = goal.version === undefined ? undefined : specOf(goal.name, goal.version)
+  if (spec === undefined) return () => undefined
+  const check = platformCheck(spec)
+  return ({ status }) => {
+    const why = check(status?.platform ?? {})
+    return why && `${goal.name} ${goal.version} ${why}`
+  }
 }
 
 function needsKey(target: ComponentTarget | undefined, { update, current }: Revisions): boolean {
@@ -306,6 +320,7 @@ export const downCount = ({ members, reserved, isMember, readingOf }: Context): 
 
 /** Machines of a slice that ends in this reconcile: no longer candidates, not yet updated. The set does not wait for canary switches. */
 export const isAnyUnderWay = ({ members, reserved }: Context, surveys: readonly Survey[]): boolean =>
+  reserved.size > 0 &&
   members.some(
     ({ health, name }, i) =>
       health === 'Up' && reserved.has(name) && surveys.some(({ marks }) => marks[i] === MARKS.behind),
@@ -357,7 +372,7 @@ export function closedFor(context: Context, isRecovery: boolean): Wait | undefin
   if (!opening.isOpen && !isRecovery)
     return {
       predicate: 'WaitingForWindow',
-      seen: 'no maintenance window is open',
+      seen: `no maintenance window of set/${context.seen.set.metadata.name ?? ''} is open`,
       unblock: windowOpens(opening),
     }
   return undefined

@@ -30,8 +30,8 @@ export function nextReconcileMs(
     if (slice.phase === 'Soaking') moments.push(Date.parse(slice.soakUntil ?? ''))
   }
   if (hasSecretRefs(seen.set.spec.components)) moments.push(now + SECRET_REQUEUE_MS)
-  for (const { orders } of members)
-    for (const order of orders)
+  for (const { orders, hasFreshCopy } of members)
+    for (const order of hasFreshCopy ? orders : [])
       if (order?.fresh !== undefined && isPastFreshCopies(order, now)) moments.push(freshCopyAgainAt(order))
   // Any hold: a hold on a Node or a MachineSet can also keep machines out of the rollout.
   const end = firstEnd(seen.holds, now)

@@ -155,3 +155,39 @@ describe('a set', () => {
     })
   })
 })
+
+describe('a version that needs a kernel', () => {
+  const kernels = (...of: readonly (string | undefined)[]) => {
+    const it = new RolloutModel({
+      machines: of.map((kernel, i) => {
+        const m = workingMachine(`m-${i}`, { versions: { beacon: '1.0.0' } })
+        return kernel === undefined ? m : { ...m, status: { ...m.status, platform: { kernel, arch: 'amd64' } } }
+      }),
+      set: componentSet({ beacon: '1.0.0' }, { maxUnavailable: 3 }),
+      components: [component('beacon', '1.0.0'), component('beacon', '1.1.0', { needs: { kernel: '>=5.10' } })],
+    })
+    it.settle()
+    it.declare({ beacon: '1.1.0' })
+    it.settle()
+    return it
+  }
+
+  test('goes to the machines that have it; the others are skipped with the reason, and nothing fails', () => {
+    const it = kernels('6.1.0-25-amd64', '5.4.0-150-generic', '5.10.134-16.al8', undefined)
+    expect(it.versions('beacon')).toEqual({ '1.0.0': 2, '1.1.0': 2 })
+    expect(it.set.status?.skipped).toEqual([
+      { machine: 'm-1', reason: 'beacon 1.1.0 requires Linux >=5.10, the node has 5.4.0-150-generic' },
+      { machine: 'm-3', reason: 'beacon 1.1.0 requires Linux >=5.10, the node has not reported it' },
+    ])
+    expect(it.set.status?.phase).not.toBe('Blocked')
+  })
+
+  test('that no machine has is refused as a whole', () => {
+    const it = kernels('5.4.0', '4.19.0')
+    expect(it.permits.size).toBe(0)
+    expect(it.set.status?.waitingFor).toMatchObject({
+      predicate: 'RequirementUnmet',
+      seen: 'no machine of the set can run a declared version (first: m-0: beacon 1.1.0 requires Linux >=5.10, the node has 5.4.0); declare a version that fits them',
+    })
+  })
+})

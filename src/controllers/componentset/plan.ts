@@ -54,6 +54,8 @@ interface Draft {
   readonly waits: Wait[]
   /** Machines of slices that this pass already opened for another component. */
   readonly taken: Set<string>
+  /** What uses the budget: read once, since several components may have to name it. */
+  readonly example: () => string | undefined
   /** Slices of steps under inspection, with the machines that have the version. */
   readonly probed: ProbedStep[]
   free: number
@@ -70,6 +72,7 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
     blocks: [...context.blocks],
     waits: [],
     taken: new Set(),
+    example: exampleReader(context),
     probed: [],
     free: context.limit - downCount(context),
     slices: slicesIn(seen.set.status?.slices ?? []),
@@ -109,6 +112,11 @@ function oncePerRevision(actions: readonly SetAction[], before: readonly SetActi
 function heldPlan({ set, edit }: Seen, now: number): SetPlan {
   const status = withEdit(set.status ?? {}, set.status, edit, now)
   return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_REQUEUE_MS }) }
+}
+
+function exampleReader(context: Context): () => string | undefined {
+  let read: { readonly example: string | undefined } | undefined
+  return () => (read ??= { example: exampleOfDown(context) }).example
 }
 
 function slicesIn(slices: readonly Slice[]): Slices {
@@ -330,7 +338,7 @@ function opens(
     counting: context.counting,
     slices: draft.slices,
     closed: closedFor(context, isRecovery),
-    example: exampleOfDown(context),
+    example: draft.example,
   })
   const { track } = survey
   // A removal is as disruptive as the version it removes.

@@ -1,4 +1,5 @@
 // Decides when to start preparing for an event: in the last window that still leaves the lead time. Pure.
+import { quantile } from '#lib/quantile.ts'
 import type { MaintenanceSpec } from '#api/kinds/maintenance-event.ts'
 import { LEAST_LEAD_MS, mostLeadMs } from '#nodes/faults/maintenance.ts'
 import { type Window, openingOf } from '#permits/windows.ts'
@@ -12,11 +13,8 @@ const MOST_STARTS = 1_000
 const leadOf = (spec: Pick<MaintenanceSpec, 'bill'>, drainP95Ms: number | undefined): number =>
   Math.min(mostLeadMs(spec), Math.max(LEAST_LEAD_MS, DRAINS_IN_LEAD * (drainP95Ms ?? 0)))
 
-/** Nearest rank. Undefined without values. */
-export function percentile95(durations: readonly number[]): number | undefined {
-  const sorted = durations.toSorted((a, b) => a - b)
-  return sorted[Math.ceil(sorted.length * 0.95) - 1]
-}
+/** Undefined without values. */
+export const percentile95 = (durations: readonly number[]): number | undefined => quantile(durations, 0.95)
 
 /** The earliest time to act. */
 const earliestOf = (spec: Pick<MaintenanceSpec, 'bill'>, notBefore: number, now: number): number =>

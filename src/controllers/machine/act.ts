@@ -3,7 +3,7 @@
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
-import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { FIELD_MANAGERS, FINALIZERS, agentLeaseKey } from '#api/names.ts'
 import { nameOf, objectKey, uidOf } from '#api/schema/object-meta.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -28,6 +28,7 @@ import { sealedObjects } from './secrets/sealed-objects.ts'
 import { endHost } from './hosts/end.ts'
 import { applySpec, writeSpec } from './reporting/own-spec.ts'
 import type { MachineTools } from './hosts/tools.ts'
+import { powerCycle } from './reboots/act.ts'
 import { recordAbandoned } from './removal/abandoned.ts'
 import { type Seen } from './seen.ts'
 import { shortened } from '#lib/shortened.ts'
@@ -109,6 +110,7 @@ export async function act(
     case 'Uninstall':
     case 'OrderToLeave':
     case 'DeleteHost':
+    case 'PowerCycle':
       return underPermit(
         (name, until) => tools.permitNow.of(name, until),
         { by: action.by, operations: OPERATIONS[action.kind], target: uidOf(machine), signal },
@@ -150,6 +152,7 @@ const OPERATIONS: Readonly<Record<Disruptive['kind'], readonly Disruption[]>> = 
   Uninstall: REMOVAL,
   OrderToLeave: REMOVAL,
   DeleteHost: REMOVAL,
+  PowerCycle: ['Reboot'],
 }
 
 function disrupt(
@@ -177,6 +180,8 @@ function disrupt(
       return writeSpec(client, machine, { ...machine.spec, leaving: true }, signal)
     case 'DeleteHost':
       return deleteHost(clearance, tools, machine, action.providerID, signal)
+    case 'PowerCycle':
+      return powerCycle(clearance, tools, machine, action, signal)
     default:
       return assertNever(action)
   }
@@ -298,10 +303,7 @@ async function deleteLeases(
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
   const node = machine.status?.nodeRef?.name ?? nameOf(machine)
-  const keys = [
-    { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(nameOf(machine)) },
-    ...(withNode ? [{ namespace: NODE_LEASES, name: node }] : []),
-  ]
+  const keys = [agentLeaseKey(nameOf(machine)), ...(withNode ? [{ namespace: NODE_LEASES, name: node }] : [])]
   for (const key of keys) {
     const read = await outcomeOf(() => client.get(leaseType, key, { signal }))
     if (read.kind !== 'Applied') return read

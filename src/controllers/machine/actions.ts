@@ -1,12 +1,13 @@
 // All actions on a machine as one closed union, and the types that its plans share. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
-import type { ComponentStatus, Machine, Provisioning } from '#api/kinds/machine.ts'
+import type { AcceptanceStatus, ComponentStatus, Machine, Provisioning } from '#api/kinds/machine.ts'
 import { counted } from '#lib/counted.ts'
 import { type CordonClaim, REMOVAL_OWNER, cordonOwners } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
 import { type Node, type Pod, hasTaint } from '#nodes/objects.ts'
 import { TAINTS } from '#api/names.ts'
+import type { Rebooting } from '#api/protocol/rebooting.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
 import type { Authority } from '#permits/under-permit.ts'
@@ -70,6 +71,16 @@ export type MachineAction =
       readonly reason: string
     }
   | { readonly kind: 'DeleteHost'; readonly providerID: string; readonly by: Authority; readonly reason: string }
+  /** Restarts the host of a machine that did not return from this reboot. */
+  | {
+      readonly kind: 'PowerCycle'
+      readonly providerID: string
+      readonly reboot: Rebooting
+      /** The last renewal of the agent's Lease that the decision is based on. */
+      readonly renewal: string
+      readonly by: Authority
+      readonly reason: string
+    }
   | { readonly kind: 'DeleteNode'; readonly reason: string }
   /** Also deletes the Lease of the Node, unless something else keeps the Node alive. */
   | { readonly kind: 'DeleteLease'; readonly withNode: boolean; readonly reason: string }
@@ -83,10 +94,19 @@ export interface Waiting {
   readonly because?: Reason
 }
 
+export interface AcceptancePlan {
+  /** The record to write; undefined: none. */
+  readonly record: AcceptanceStatus | undefined
+  readonly notices: readonly Notice[]
+  readonly requeueAfter?: number
+}
+
 export interface MachinePlan extends Plan<MachineAction> {
   readonly waiting?: Waiting
   /** Reports of components that no agent reports. */
   readonly reports?: readonly ComponentStatus[]
+  /** If absent, the record stays as it is. */
+  readonly acceptance?: AcceptancePlan
   /** The machine's phase during the current step. */
   readonly doing?: 'Draining' | 'Deleting'
   /** Nothing to do. The next reconcile checks for silence after the time in these bounds, unless another is due earlier. */
@@ -126,6 +146,7 @@ const NOTICES: Partial<Record<MachineAction['kind'], string>> = {
   RecordAbandoned: 'Abandoned',
   HandBackNode: 'HandedBack',
   DeleteHost: 'Removing',
+  PowerCycle: 'PowerCycling',
   RemoveFinalizer: 'Removed',
 }
 

@@ -7,7 +7,8 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
-import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
+import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE, TAINTS, agentLeaseName, agentLeaseKey } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { CommittedContents } from '#declared/committed.ts'
@@ -26,14 +27,16 @@ import { type Informers, type SharedInformer, requireFresh } from '#runtime/info
 import { type Lease, leaseType } from '#runtime/lease.ts'
 import { type ControllerRevision, claimOf, controllerRevisionType, markOf } from './components/claims.ts'
 import type { ComponentVersion } from '#api/protocol/component-order.ts'
+import { rebooting } from '#api/protocol/rebooting.ts'
 import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import type { Mark } from './components/desired.ts'
-import type { Heartbeat, Heartbeats } from './heartbeats/heartbeats.ts'
+import { type Heartbeat, type Heartbeats, isBeating } from './heartbeats/heartbeats.ts'
 import type { ExhaustedOfferings } from './provisioning/exhausted-offerings.ts'
 import type { HostLists } from './hosts/lists.ts'
 import { HOST_INDEX, otherOnHost } from './hosts/in-use.ts'
 import { observeHost } from './hosts/observe.ts'
 import { ANY_HOST, type HostSightings } from './hosts/sightings.ts'
+import { peersOf } from './reboots/peers.ts'
 import { observeWorkloads } from './workloads/observe.ts'
 import { type ConfigMap, configMapType } from './secrets/config-map.ts'
 import { type SealingSeen, configsAhead, isOfMachine, isSealedFor, sealingKeyOf } from './secrets/sealing.ts'
@@ -127,6 +130,11 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     node: found,
     isHostKept: providerOf(tools, machine)?.capabilities.isHostKept === true,
     ...readHeartbeats(tools, name, found?.metadata.name ?? name),
+    ...(rebooting(machine) !== undefined &&
+      isBeating(tools.agentHeartbeats.read(agentLeaseName(name))) === false && {
+        peers: peersOf(machine, caches.machines.list(), tools.agentHeartbeats),
+      }),
+    ...defined({ agentRenewal: caches.agentLeases.get(agentLeaseKey(name))?.spec?.renewTime }),
     ...(leftoverLease !== undefined && { leftoverLease, agentHeartbeat: { kind: 'None' } as const }),
   }
   const left = await leftNode(tools, byName, signal)
@@ -169,7 +177,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
 
 /** The Lease of an earlier Machine's agent with the same name. It proves nothing about this one. */
 function leftoverLeaseOf({ caches }: ObserveTools, machine: Machine): Lease | undefined {
-  const lease = caches.agentLeases.get({ namespace: SYSTEM_NAMESPACE, name: agentLeaseName(nameOf(machine)) })
+  const lease = caches.agentLeases.get(agentLeaseKey(nameOf(machine)))
   const uid = lease?.metadata.annotations?.[ANNOTATIONS.machineUid]
   return uid === undefined || uid === uidOf(machine) ? undefined : lease
 }

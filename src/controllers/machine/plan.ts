@@ -4,6 +4,7 @@ import { defined } from '#lib/defined.ts'
 import type { ComponentOrder } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
+import { POWER_CYCLE_AFTER_MS, RETURNS_WITHIN_MS } from '#api/protocol/rebooting.ts'
 import { letGoFrom } from '#api/protocol/let-go.ts'
 import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { endsIn, isNodeFrozen } from '#permits/holds/in-force.ts'
@@ -11,17 +12,20 @@ import { isHandedOver, tokenExpiresAt } from '#identity/join-token.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 import { untilLateJoin } from './provisioning/late-join.ts'
 import { isObserved, nodeNameOf } from '#nodes/machine-node.ts'
+import { isNodeReady } from '#nodes/objects.ts'
 import { SECRET_REQUEUE_MS } from '#identity/secrets/secret-refs.ts'
 import { DRAIN_REQUEUE_MS, type MachineAction, type MachinePlan, isDrained, noticeOf, podsSeen } from './actions.ts'
 import { desiredComponents } from './components/desired.ts'
-import { LOST_AFTER_MS, REBOOT_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats/heartbeats.ts'
-import { claimActions, cordonActions, drainActions, nodeActions } from './node/plan.ts'
+import { LOST_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats/heartbeats.ts'
+import { acceptancePlan } from './acceptance/plan.ts'
+import { areComponentsIn, claimActions, cordonActions, drainActions, nodeActions } from './node/plan.ts'
 import { handedBackNode } from './node/sync.ts'
 import { type Orders, changedComponents, planOrders } from './components/orders.ts'
 import { leavingBy, planDelete, planHandBack } from './removal/plan.ts'
 import { hasAgent, hasLeft, planLeaving } from './removal/hand-back.ts'
 import { provisionPlan } from './provisioning/plan.ts'
 import { isInDoubt } from './provisioning/attempts.ts'
+import { DOUBT_REQUEUE_MS, isPowerCycleDoubted, powerCycleActions } from './reboots/plan.ts'
 import { type SealingPlan, planSealing, sealingKeyOf } from './secrets/sealing.ts'
 import { type Seen, hadJoined, hasFinalizer, hasJoined, isClosed, isLost, isProvided, lostAfterMs } from './seen.ts'
 import { unservedWait } from './reporting/waits.ts'
@@ -85,6 +89,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
   if (provision !== undefined) return provisionPlan(seen, provision, now)
   const { components, orders } = componentsOf(seen)
   const workloads = workloadReadings(seen, now)
+  const acceptance = acceptancePlan(seen, isNodeReady(seen.node) && areComponentsIn(seen, components), now)
   const publicKey = sealingKeyOf(seen.machine)
   const sealing = planSealing(publicKey, seen.sealing ?? [], seen.idleSealed ?? [])
   const actions: MachineAction[] = [
@@ -97,13 +102,16 @@ function planManaged(seen: Seen, now: number): MachinePlan {
     ...drainActions(seen, orders),
     ...claimActions(seen),
     ...nodeActions(seen, components),
+    ...powerCycleActions(seen),
   ]
   const others = [
     ...(isLost(seen) ? [LOST_REQUEUE_MS] : []),
+    ...(isPowerCycleDoubted(seen) ? [DOUBT_REQUEUE_MS] : []),
     ...(seen.hold === undefined ? [] : [endsIn(seen.hold, now)]),
     ...workloads.map(untilNextOf),
     ...(orders.draining.length > 0 ? [DRAIN_REQUEUE_MS] : []),
     orders.withdrawInMs,
+    acceptance.requeueAfter,
     ...(seen.machine.spec.components ?? []).map((c) =>
       isPastFreshCopies(c, now) ? Math.max(1_000, freshCopyAgainAt(c) - now) : undefined,
     ),
@@ -117,7 +125,8 @@ function planManaged(seen: Seen, now: number): MachinePlan {
   const [drain] = orders.draining
   return {
     actions,
-    notices: actions.flatMap(noticeOf),
+    acceptance,
+    notices: [...actions.flatMap(noticeOf), ...acceptance.notices],
     reports: workloads.map((reading) => reading.report),
     ...(dueMs.length > 0 && { requeueAfter: Math.min(...dueMs) }),
     ...(actions.length === 0 && {
@@ -135,10 +144,12 @@ function planManaged(seen: Seen, now: number): MachinePlan {
 /** What keeps a machine Lost or ends it may change without an event, above all at the provider. */
 const LOST_REQUEUE_MS = 30_000
 
-/** One list for all rebooting machines and one for the rest: each machine keeps a reference to its list. */
-const BOUNDS: ReadonlyMap<number, readonly number[]> = new Map(
-  [LOST_AFTER_MS, REBOOT_AFTER_MS].map((lost) => [lost, [SILENT_AFTER_MS, lost]]),
-)
+/** One list for all machines that are lost after the same time: each machine keeps a reference to its list. */
+const BOUNDS: ReadonlyMap<number, readonly number[]> = new Map([
+  [LOST_AFTER_MS, [SILENT_AFTER_MS, LOST_AFTER_MS]],
+  [RETURNS_WITHIN_MS, [SILENT_AFTER_MS, RETURNS_WITHIN_MS]],
+  [2 * RETURNS_WITHIN_MS, [SILENT_AFTER_MS, POWER_CYCLE_AFTER_MS, 2 * RETURNS_WITHIN_MS]],
+])
 const silenceBounds = (seen: Seen): readonly number[] => BOUNDS.get(lostAfterMs(seen)) ?? []
 
 const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
@@ -241,9 +252,19 @@ function sealActions({ toSeal, toDelete }: SealingPlan, publicKey: string | unde
 const sealWait = ({ wait }: SealingPlan): Pick<MachinePlan, 'waiting'> =>
   wait === undefined ? {} : { waiting: { predicate: 'ValuesSealed', ...wait } }
 
+/** The join over SSH reports its progress itself. */
+function overSshWait({ machine: { spec, status } }: Seen): MachinePlan['waiting'] {
+  if (spec.ssh === undefined) return undefined
+  const { step, attempt, message } = status?.join ?? {}
+  const seen = `joining over SSH: ${step === undefined ? 'not started' : `step ${step}, attempt ${attempt ?? 1}`}${message === undefined ? '' : `: ${message}`}`
+  return { predicate: 'AgentJoined', seen, unblock: 'the host is joined; see status.join', because: 'Progressing' }
+}
+
 /** An existing host joins when a user runs a command there. The token in that command must not appear in a status. */
 function joinWait(seen: Seen): Pick<MachinePlan, 'waiting'> {
   if (!seen.isHostKept || hasJoined(seen)) return {}
+  const over = overSshWait(seen)
+  if (over !== undefined) return { waiting: over }
   const unblock = `a person runs on the host the command that this prints: kubenode machine join-command ${nameOf(seen.machine)}`
   return { waiting: { predicate: 'AgentJoined', seen: 'the agent of this machine has not joined yet', unblock } }
 }

@@ -46,7 +46,7 @@ const WORKERS = 32
 export const machineModule: ControllerModule = { name: 'machine', setup }
 
 function setup(context: ControllerContext): RunningModule {
-  const { client, clock, random, events, config } = context
+  const { client, clock, random, log, events, config } = context
   const { cluster, join } = config
   const providers = guardedAll(config.providers, clock)
   const caches = cachesOf(context.informers)
@@ -64,7 +64,7 @@ function setup(context: ControllerContext): RunningModule {
   const memory = { hostLists, exhausted, sightings, ended, endedOrders }
   const observing = { client, caches, secretValues, contents, behind, ...heartbeats, providers, ...memory, now }
   const permitNow = new SharedReads((name) => outcomeOf(() => client.get(operationPermit, { name })))
-  const writing = { client, clock, random, cache: caches.machines, permitNow }
+  const writing = { client, clock, log, random, cache: caches.machines, permitNow }
   const tools: MachineTools = { ...writing, providers, cluster, join, exhausted, sightings, secretValues }
   const pace = new StatusPace(() => clock.monotonic())
   const hostPace = new HostReportPace(() => clock.monotonic())

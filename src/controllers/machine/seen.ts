@@ -6,7 +6,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FINALIZERS, TAINTS } from '#api/names.ts'
 import { hasOpenSwitch, openSwitches } from '#api/protocol/component-order.ts'
-import { rebooting } from '#api/protocol/rebooting.ts'
+import { RETURNS_WITHIN_MS, rebooting } from '#api/protocol/rebooting.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodes/objects.ts'
 import { isObserved } from '#nodes/machine-node.ts'
@@ -15,8 +15,9 @@ import type { Host } from '#providers/port.ts'
 import { recordedKey } from '#identity/agent-key.ts'
 import type { ExhaustedUntil } from './provisioning/exhausted-offerings.ts'
 import { type Claim, type Mark, isReportOf } from './components/desired.ts'
-import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats/heartbeats.ts'
+import { type Heartbeat, LOST_AFTER_MS, isBeating } from './heartbeats/heartbeats.ts'
 import type { Lease } from '#runtime/lease.ts'
+import type { Peers } from './reboots/peers.ts'
 import type { ConfigMap } from './secrets/config-map.ts'
 import type { SealingSeen } from './secrets/sealing.ts'
 import type { WorkloadSeen } from './workloads/state.ts'
@@ -36,7 +37,11 @@ export interface Seen {
   readonly machine: Machine
   readonly node: Node | undefined
   readonly agentHeartbeat: Heartbeat
+  /** renewTime of the agent's Lease. */
+  readonly agentRenewal?: string
   readonly nodeHeartbeat: Heartbeat
+  /** Read only while the machine reboots for a component and is silent. */
+  readonly peers?: Peers
   /** The Lease of an earlier Machine's agent with this name. */
   readonly leftoverLease?: Lease
   /** A Node with this name from an earlier Machine whose agent no longer runs. In that case `node` is undefined. */
@@ -194,19 +199,29 @@ const orderOf = (machine: Machine, disruption: string, definitions: readonly Mac
     ),
   )
 
-/** A machine ordered to reboot is silent until it is up again. Its last report counts even after the order was withdrawn. */
-export const lostAfterMs = ({ machine, definitions }: Pick<Seen, 'machine' | 'definitions'>): number =>
-  orderOf(machine, 'Reboot', definitions) === undefined && rebooting(machine) === undefined
-    ? LOST_AFTER_MS
-    : REBOOT_AFTER_MS
+/** Its provider can restart the host. Existing hosts have no such provider. */
+export const hasPowerSwitch = ({ machine: { spec }, isHostKept }: Pick<Seen, 'machine' | 'isHostKept'>): boolean =>
+  spec.provider !== undefined && spec.providerID !== undefined && !isHostKept
+
+/**
+ * A machine ordered to reboot is silent until it is up again, and once more if its provider restarts it. Its last report counts even after the order
+ * was withdrawn.
+ */
+export function lostAfterMs(seen: Pick<Seen, 'machine' | 'definitions' | 'isHostKept'>): number {
+  const { machine, definitions } = seen
+  if (rebooting(machine) !== undefined && hasPowerSwitch(seen)) return 2 * RETURNS_WITHIN_MS
+  const isDue = rebooting(machine) !== undefined || orderOf(machine, 'Reboot', definitions) !== undefined
+  return isDue ? RETURNS_WITHIN_MS : LOST_AFTER_MS
+}
 
 /** Agent and node are both silent. If only one is, only that one is faulty. An observed machine has no agent. */
-export function isLost(
-  seen: Pick<Seen, 'machine' | 'node' | 'agentHeartbeat' | 'nodeHeartbeat' | 'definitions'>,
-): boolean {
-  const { machine, node, agentHeartbeat, nodeHeartbeat } = seen
+export const isLost = (seen: Silence & Pick<Seen, 'definitions' | 'isHostKept'>): boolean =>
+  isSilentFor(seen, lostAfterMs(seen))
+
+type Silence = Pick<Seen, 'machine' | 'node' | 'agentHeartbeat' | 'nodeHeartbeat'>
+
+export function isSilentFor({ machine, node, agentHeartbeat, nodeHeartbeat }: Silence, bound: number): boolean {
   if (machine.status?.nodeRef === undefined) return false
-  const bound = lostAfterMs(seen)
   const isNodeSilent =
     isBeating(nodeHeartbeat, bound) === false || (nodeHeartbeat.kind === 'None' && !isNodeReady(node))
   if (isObserved(machine)) return node === undefined || (isNodeSilent && !isNodeReady(node))

@@ -6,7 +6,7 @@ import type { Phase } from '#api/phases.ts'
 import { CONTROLLED_CONDITIONS, type Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
-import { type Rebooting, rebooting } from '#api/protocol/rebooting.ts'
+import { rebooting } from '#api/protocol/rebooting.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, findCondition, setCondition } from '#kube/conditions.ts'
 import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
@@ -16,7 +16,9 @@ import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { Condition } from '#api/schema/object.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { DELETE_OWNER, type MachineAction, type MachinePlan, type Waiting } from './actions.ts'
+import { acceptanceStall, acceptanceWait } from './acceptance/plan.ts'
 import { certificateExpiring } from './reporting/certificate.ts'
+import { infrastructure } from './reporting/infrastructure.ts'
 import { isBeating } from './heartbeats/heartbeats.ts'
 import { mirroredComponents, mirroredHost } from './node/mirror.ts'
 import {
@@ -29,11 +31,11 @@ import {
   isInService,
   isLost,
   isNodeDeleted,
-  isProvided,
   isUpdating,
   lostAfterMs,
 } from './seen.ts'
 import { type Refusal, provisioningOf, refusalOf } from './provisioning/status.ts'
+import { powerCycleOf, rebootText } from './reboots/report.ts'
 import { rateWait, unservedWait, waitIn } from './reporting/waits.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -47,6 +49,8 @@ export type OwnStatus = Pick<
   | 'inServiceSince'
   | 'commit'
   | 'provisioning'
+  | 'powerCycle'
+  | 'acceptance'
   | 'conditions'
   | 'waitingFor'
   | 'components'
@@ -97,6 +101,8 @@ export function statusOf(
     ...inServiceSince(seen, now),
     ...defined({ commit }),
     ...provisioningOf(seen),
+    ...powerCycleOf(machine, results, now),
+    ...defined({ acceptance: plan.acceptance === undefined ? machine.status?.acceptance : plan.acceptance.record }),
     ...waitingFor(
       seen,
       plan.waiting ??
@@ -240,15 +246,23 @@ function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   if (phase === 'Lost') return not('LeaseExpired', 'no heartbeat from its agent or its Node')
   if (phase === 'Failed') return not('ProviderError', 'the provider cannot create it')
   if (isNodeDeleted(seen)) return not('NodeMissing', `Node ${machine.status?.nodeRef?.name ?? ''} was deleted`)
-  if (!hasJoined(seen) || node === undefined || phase === 'Installing' || isFirstInstall(seen))
-    return not('Progressing', `phase ${phase}`)
+  if (!hasJoined(seen) || node === undefined || phase === 'Installing' || isFirstInstall(seen)) {
+    const stall = acceptanceStall(seen)
+    return stall === undefined ? not('Progressing', `phase ${phase}`) : not('AcceptanceFailed', stall)
+  }
   const reachable = agentReachable(seen)
   if (reachable.reason === 'Rebooting') return not('Rebooting', reachable.message)
   if (reachable.status !== 'True') return not('LeaseExpired', 'no heartbeat from its agent')
   if (!isNodeReady(node)) return nodeNotReady(node)
   const [broken] = disturbedComponents(machine)
   if (broken !== undefined) return not(broken.reason, `component ${broken.name}: ${broken.what}`)
-  if (isClosed(seen)) return not('Progressing', 'its Node registered again; its startup taint is not removed yet')
+  if (isClosed(seen)) {
+    const wait = acceptanceWait(seen)
+    return not(
+      wait?.because ?? 'Progressing',
+      wait?.seen ?? 'its Node registered again; its startup taint is not removed yet',
+    )
+  }
   return condition('Ready', 'True', 'AllHealthy', 'the node is Ready and its components are healthy')
 }
 
@@ -306,6 +320,8 @@ function stalledOf(seen: Seen, now: number): WantedCondition {
   const { machine, host } = seen
   const drift = unmendable(seen, now)
   if (drift !== undefined) return condition('Stalled', 'True', 'DriftPersists', drift)
+  const notAccepted = acceptanceStall(seen)
+  if (notAccepted !== undefined) return condition('Stalled', 'True', 'AcceptanceFailed', notAccepted)
   const unserved = unservedWait(machine)
   if (unserved !== undefined)
     return condition('Stalled', 'True', 'InvalidSpec', `${unserved.seen}; name ${unserved.unblock}`)
@@ -325,7 +341,7 @@ function agentReachable(seen: Seen): WantedCondition {
   const alive = isBeating(agentHeartbeat)
   const reboot = rebooting(machine)
   if (alive === false && reboot !== undefined && isBeating(agentHeartbeat, lostAfterMs(seen)) !== false)
-    return condition('AgentReachable', 'False', 'Rebooting', rebootText(reboot))
+    return condition('AgentReachable', 'False', 'Rebooting', rebootText(machine, reboot))
   if (alive === true) return condition('AgentReachable', 'True', 'LeaseRenewed', 'its agent renews its Lease')
   if (alive === false)
     return condition('AgentReachable', 'False', 'LeaseExpired', 'its agent no longer renews its Lease')
@@ -337,8 +353,6 @@ function agentReachable(seen: Seen): WantedCondition {
     : condition('AgentReachable', 'True', 'LeaseRenewed', 'its agent renews its Lease')
 }
 
-const rebootText = ({ component, since }: Rebooting): string => `rebooting since ${since} for ${component}`
-
 function nodeReady({ node }: Seen): WantedCondition {
   if (node === undefined) return condition('NodeReady', 'Unknown', 'NotYetObserved', 'its Node does not exist')
   const ready = node.status?.conditions?.find((c) => c.type === 'Ready')
@@ -346,40 +360,6 @@ function nodeReady({ node }: Seen): WantedCondition {
     return condition('NodeReady', 'Unknown', 'NotYetObserved', 'the Node reports no Ready condition')
   if (ready.status === 'True') return condition('NodeReady', 'True', 'AsDeclared', 'the Node is Ready')
   return condition('NodeReady', ready.status, 'WaitingForOther', `${ready.reason}: ${ready.message}`)
-}
-
-function infrastructure({ machine, host, isHostKept }: Seen, refusal: Refusal | undefined): WantedCondition[] {
-  const is = (status: WantedCondition['status'], reason: Reason, message: string) => [
-    condition('InfrastructureReady', status, reason, message),
-  ]
-  if (refusal !== undefined) return is('False', refusal.reason, refusal.message)
-  switch (host.kind) {
-    case 'Host':
-      if (host.host.state === 'Stopped')
-        return is('False', 'HostStopped', 'the provider reports the host as powered off')
-      return is(
-        'True',
-        'MachineExists',
-        isHostKept ? 'the host existed before the Machine' : 'the provider reports that the host exists',
-      )
-    case 'Gone':
-      // This provider only keeps records and may have lost one. The host does not depend on it.
-      if (isHostKept) return is('True', 'MachineExists', 'the host existed before the Machine')
-      return machine.spec.providerID === undefined
-        ? is('False', 'Progressing', 'the host is being created')
-        : is('False', 'MachineGone', 'the provider no longer knows the host')
-    case 'Unknown':
-      return is('Unknown', 'ProviderError', host.why)
-    case 'NoProvider':
-      return is('False', 'ReferenceMissing', `no controller serves provider ${machine.spec.provider?.name ?? ''}`)
-    case 'NotAsked':
-      if (isHostKept) return is('True', 'MachineExists', 'the host existed before the Machine')
-      return isProvided(machine) && machine.spec.providerID === undefined
-        ? is('False', 'Progressing', 'the host is being created')
-        : []
-    default:
-      return host satisfies never
-  }
 }
 
 function joined(seen: Seen): WantedCondition {

@@ -19,11 +19,12 @@ import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { handOver, endDeletion, removeLeaving } from './deletion/act.ts'
 import { type MachineSetAction } from './actions.ts'
 import { takesProvider } from './plan-corrections.ts'
-import { exempt } from '#permits/under-permit.ts'
+import { type Authority, exempt, readingPermits, underPermit } from '#permits/under-permit.ts'
 import { deleteMachine, deletePermitted } from './removal/delete-permitted.ts'
 import { allMachines, owned, ownerReference, released } from './machines/ownership.ts'
 import { removable } from './removal/plan.ts'
-import { type Seen, aliveOf, isReady, isZombie, checkedSelector } from './seen.ts'
+import { newRecord, takenFrom } from './template/taken.ts'
+import { type Seen, aliveOf, isInService, isReady, isZombie, checkedSelector } from './seen.ts'
 
 export interface MachineSetTools {
   readonly client: KubeClient
@@ -48,6 +49,8 @@ export async function act(
       })
     case 'TakeProvider':
       return withFresh(tools, seen, signal, (fresh) => takeProvider(tools, fresh, action.machine))
+    case 'TakeTemplate':
+      return withFresh(tools, seen, signal, (fresh) => takeTemplate(tools, fresh, action, signal))
     case 'AddFinalizer':
       return addFinalizer(client, seen, signal)
     case 'RemoveFinalizer':
@@ -87,6 +90,25 @@ async function takeProvider({ client }: MachineSetTools, fresh: Seen, machine: M
   if (now === undefined || provider === undefined || !takesProvider(fresh.set, now))
     return outdated('it may have a host')
   return updateExactly(client, machineType, { ...now, spec: { ...now.spec, provider } }, { fieldManager })
+}
+
+/** From the server's version of the machine: an edit of a person in the meantime stays, or is a conflict. */
+async function takeTemplate(
+  { client }: MachineSetTools,
+  fresh: Seen,
+  { machine, permit }: Extract<MachineSetAction, { readonly kind: 'TakeTemplate' }>,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const now = aliveOf(fresh).find((m) => uidOf(m) === uidOf(machine))
+  if (now === undefined) return outdated('the machine left the set')
+  const taken = takenFrom(fresh.set, now)
+  if (!taken.isChange) return outdated('the machine has what the template declares')
+  const write = () => updateExactly(client, machineType, taken.machine, { fieldManager })
+  if (!taken.evicts) return write()
+  if (isInService(now) && permit === undefined) return outdated('a taint evicts pods of a machine in service')
+  const by: Authority = permit === undefined ? { exempt: 'NeverServed' } : { permit }
+  const act = { by, operations: ['Drain'] as const, target: uidOf(now), signal }
+  return underPermit(readingPermits(client), act, write)
 }
 
 /** The set and its machines as the server has them now. Does nothing if the set changed since the decision. */
@@ -164,13 +186,14 @@ const suffix = (random: Random): string => Array.from({ length: SUFFIX }, () => 
 function newMachine(set: MachineSet, random: Random): Machine {
   const { template } = set.spec
   const commit = set.metadata.annotations?.[ANNOTATIONS.commit]
+  const annotations = { ...newRecord(set), ...(commit !== undefined && { [ANNOTATIONS.commit]: commit }) }
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'Machine',
     metadata: {
       name: `${nameOf(set)}-${suffix(random)}`,
       ...defined({ labels: template.metadata?.labels }),
-      ...(commit !== undefined && { annotations: { [ANNOTATIONS.commit]: commit } }),
+      ...(Object.keys(annotations).length > 0 && { annotations }),
       finalizers: [FINALIZERS.machine],
       ownerReferences: [ownerReference(set)],
     },

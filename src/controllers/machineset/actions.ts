@@ -19,6 +19,8 @@ export type MachineSetAction =
   | { readonly kind: 'Release'; readonly machine: Machine; readonly reason: string }
   /** The provider from the corrected template. */
   | { readonly kind: 'TakeProvider'; readonly machine: Machine; readonly reason: string }
+  /** Labels, annotations and taints of the template. `permit`: for a taint that evicts pods. */
+  | { readonly kind: 'TakeTemplate'; readonly machine: Machine; readonly permit?: string; readonly reason: string }
   | { readonly kind: 'Create'; readonly count: number; readonly reason: string }
   | PermitAction
   | { readonly kind: 'Delete'; readonly machine: Machine; readonly permit?: string; readonly reason: string }
@@ -65,6 +67,13 @@ export function noticeOf(action: MachineSetAction): Notice[] {
         {
           reason: 'ProviderChanged',
           message: `machine ${nameOf(action.machine)} takes the provider of the template: ${action.reason}`,
+        },
+      ]
+    case 'TakeTemplate':
+      return [
+        {
+          reason: 'TemplateApplied',
+          message: `machine ${nameOf(action.machine)} takes labels, annotations and taints of the template: ${action.reason}`,
         },
       ]
     case 'Delete':

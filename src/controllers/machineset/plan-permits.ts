@@ -5,7 +5,8 @@ import { renewalOf, reportOf } from '#permits/holder.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import { type Extra, type MachineSetAction, type MachineSetPlan, noticeOf } from './actions.ts'
-import { type Seen, aliveOf, readySinceMs } from './seen.ts'
+import { type Seen, aliveOf, isForTemplate, readySinceMs } from './seen.ts'
+import { templatePermit } from './template/plan.ts'
 
 /** A machine counts as available after it has been Ready for this long. */
 export const AVAILABLE_AFTER_MS = 10_000
@@ -32,6 +33,7 @@ export function withPermits(
     if (permitAnswer(permit, uid).kind === 'Ended') return []
     const machine = mine.get(uid) ?? seen.elsewhere?.get(uid)
     if (machine === undefined) return reportOf(permit, uid, 'Succeeded', 'the machine was deleted')
+    if (isForTemplate(permit)) return templatePermit(seen, permit, machine, now)
     const isOthers = !mine.has(uid) && !isBeingDeleted(machine)
     const mayStay = isOthers || staying.has(uid) || (!isBeingDeleted(machine) && !wanted.has(uid) && !isShrinking)
     return mayStay

@@ -108,6 +108,7 @@ const say = (a: MachineSetAction): string => {
     case 'Delete':
     case 'Bury':
     case 'TakeProvider':
+    case 'TakeTemplate':
       return `${a.kind} ${a.machine.metadata.name}`
     default:
       return a satisfies never

@@ -13,6 +13,7 @@ import { hostsWait } from './plan-host-wait.ts'
 import { planDeletion } from './deletion/plan.ts'
 import { MOST_REMOVALS, held, isOutage, removable, removals, silenceFreeze } from './removal/plan.ts'
 import { type Seen, aliveOf, hasFinalizer, isOwned, isZombie, ownerOf, checkedSelector } from './seen.ts'
+import { templateSteps } from './template/plan.ts'
 import { succession } from './deletion/successors.ts'
 import { withPermits } from './plan-permits.ts'
 
@@ -50,10 +51,16 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
   const zombies = alive.filter(isZombie)
   if (zombies.length > 0) return withPermits(seen, ...burial(alive, zombies), now)
   const missing = set.spec.replicas - alive.length
-  if (missing > 0) return withPermits(seen, ...growth(seen, missing, now), now)
+  if (missing > 0) return withPermits(seen, ...together(growth(seen, missing, now), templateSteps(seen)), now)
   if (missing < 0) return withPermits(seen, ...shrinkage(seen, alive, -missing), now)
-  return withPermits(seen, [], hostsWait(alive), now)
+  return withPermits(seen, ...together([[], hostsWait(alive)], templateSteps(seen)), now)
 }
+
+/** What keeps the set from its replicas is reported first. */
+const together = (a: [MachineSetAction[], Extra], b: [MachineSetAction[], Extra]): [MachineSetAction[], Extra] => [
+  [...a[0], ...b[0]],
+  { ...b[1], ...a[1] },
+]
 
 /** A provider that loses a large share of its hosts at once is not believed. */
 function burial(alive: readonly Machine[], zombies: readonly Machine[]): [MachineSetAction[], Extra] {

@@ -12,6 +12,7 @@ import { jsonEqual } from '#lib/json.ts'
 import type { Edit } from '#declared/committed.ts'
 import type { EndedFor } from '#permits/ended-for.ts'
 import { permitAnswer } from '#permits/permits.ts'
+import { takenFrom } from './template/taken.ts'
 
 export interface Seen {
   readonly set: MachineSet
@@ -72,25 +73,17 @@ export const isZombie = (m: Machine): boolean => {
   return m.status?.phase === 'Lost' && host?.status === 'False' && host.reason === 'MachineGone'
 }
 
-const OF_TEMPLATE = [
-  'provider',
-  'channel',
-  'ssh',
-  'pool',
-  'zone',
-  'rack',
-  'class',
-  'labels',
-  'annotations',
-  'taints',
-  'notices',
-] as const
+const OF_TEMPLATE = ['provider', 'channel', 'ssh', 'pool', 'zone', 'rack', 'class', 'notices'] as const
 
 /** Whether it differs from what the current template would create. Fields that controllers add do not count. */
-export function isOutdated({ spec: { template } }: MachineSet, { metadata, spec }: Machine): boolean {
+export function isOutdated(set: MachineSet, machine: Machine): boolean {
+  const { template } = set.spec
+  const { metadata, spec } = machine
   const labels = Object.entries(template.metadata?.labels ?? {})
   if (labels.some(([k, v]) => metadata.labels?.[k] !== v)) return true
-  return OF_TEMPLATE.some((field) => !jsonEqual(spec[field], template.spec[field]))
+  if (OF_TEMPLATE.some((field) => !jsonEqual(spec[field], template.spec[field]))) return true
+  const { isChange, kept } = takenFrom(set, machine)
+  return isChange || kept.length > 0
 }
 
 export const readySinceMs = (m: Machine): number | undefined => {
@@ -122,8 +115,14 @@ export function checkedSelector({ spec }: MachineSet): CheckedSelector {
 }
 
 /** Permits of the set that name this machine, newest last. */
-export const permitsFor = ({ permits }: Seen, machine: Machine): readonly OperationPermit[] =>
+export const permitsOn = ({ permits }: Seen, machine: Machine): readonly OperationPermit[] =>
   permits.filter((p) => p.spec.targets.some((t) => t.uid === uidOf(machine)))
+
+/** For a taint of the template that evicts pods. The other permits of a set are for removals. */
+export const isForTemplate = ({ spec }: OperationPermit): boolean => spec.operations.includes('Drain')
+
+export const permitsFor = (seen: Seen, machine: Machine): readonly OperationPermit[] =>
+  permitsOn(seen, machine).filter((p) => !isForTemplate(p))
 
 /** The permit that is pending or in force. */
 export const openPermit = (seen: Seen, machine: Machine): OperationPermit | undefined =>

@@ -87,6 +87,19 @@ function withEvidence(operations: Operations, hasAgent: boolean): Operations {
   return [{ collectEvidence: { kinds: ['KernelLog', 'Journal'] } }, ...operations]
 }
 
+type Script = ActiveRule['spec']['ladder'][number]['verify']['script']
+
+/** The last step before an uncordon. After a replacement it can never run, so such a job is refused as a whole. */
+function withAcceptance(
+  operations: Operations,
+  script: Script,
+): { readonly operations: Operations; readonly acceptance?: number } {
+  if (script === undefined) return { operations }
+  const givingBack = operations.findIndex((o) => operationFacts(o)?.givesBack === true)
+  const acceptance = givingBack < 0 ? operations.length : givingBack
+  return { operations: operations.toSpliced(acceptance, 0, { runScript: script }), acceptance }
+}
+
 export function jobOf({ name, node, active, incident, rung, attempt, dryRun }: WantedJob): RemedyOperationJob {
   const step = active.spec.ladder[rung]
   if (step === undefined) throw new Error(`rule ${active.name} has no rung ${rung}`)
@@ -106,7 +119,7 @@ export function jobOf({ name, node, active, incident, rung, attempt, dryRun }: W
       incident,
       rung,
       attempt,
-      operations: withEvidence(step.operations, node.machine !== undefined),
+      ...withAcceptance(withEvidence(step.operations, node.machine !== undefined), step.verify.script),
       timeout: step.timeout,
       stableFor: step.verify.stableFor,
       dryRun,

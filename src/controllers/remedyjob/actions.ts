@@ -56,6 +56,8 @@ export interface JobPlan {
 export interface StepResult {
   readonly outcome?: 'Succeeded' | 'Failed' | 'Skipped'
   readonly output: string
+  /** Recorded in the step: how far a rescue is, and the boot that it ends. */
+  readonly keeps?: Pick<JobStep, 'verb' | 'bootID'>
   /** Earlier than planned. */
   readonly againMs?: number
 }

@@ -2,6 +2,7 @@
 import { FINALIZERS } from '#api/names.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
+import { acceptanceOf } from '#nodes/faults/acceptance.ts'
 import { isFencedBy } from '#nodes/fence.ts'
 import { reportOf } from '#permits/holder.ts'
 import { type TargetResult } from '#permits/permits.ts'
@@ -27,8 +28,13 @@ export function planEnd(seen: Seen, now: number): JobPlan {
     healedIn > 0 && isCordonedBy(seen.node, cordonOwner(job)) ? Math.min(healedIn, untilOver) : untilOver
   if (actions.length > 0) return { actions, requeueAfter: Math.max(0, requeueAfter) }
   if (untilOver > 0) return { actions: [], requeueAfter: Math.max(0, requeueAfter) }
-  // The fence is recorded only here.
-  if (isFencedBy(seen.node, cordonOwner(job))) return { actions: [], requeueAfter: RECORD_MS }
+  // The fence is recorded only here, and so is the cordon of a node that no script accepted.
+  const owner = cordonOwner(job)
+  if (
+    isFencedBy(seen.node, owner) ||
+    (isCordonedBy(seen.node, owner) && acceptanceOf(job, seen.others).kind === 'Missing')
+  )
+    return { actions: [], requeueAfter: RECORD_MS }
   const reason = 'finished more than a day ago'
   if (job.metadata.deletionTimestamp === undefined) return { actions: [{ kind: 'DeleteRecord', reason }] }
   return {
@@ -63,14 +69,23 @@ function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
   const outcome = job.status?.outcome
   // The cordon of a fenced node stays until the node is back.
   if (isFencedBy(node, owner)) return []
+  const acceptance = acceptanceOf(job, others).kind
+  if (acceptance === 'Missing') return isHandedBack(seen) ? [releaseOf(seen)] : []
+  // A person decided. Other claims on the cordon of this node stay.
+  if (acceptance === 'GivenBack') return [releaseOf(seen)]
   const isOver = now >= Date.parse(job.status?.finishedAt ?? '') + RECORD_MS && ofIncident.length === 0
   const isGood = outcome === 'Succeeded' || outcome === 'Superseded' || outcome === 'Cancelled'
-  // Nothing of KubeNode stays on the Node of a host that was handed back.
-  const isHandedBack = job.spec.machine !== undefined && seen.machine === undefined
-  return isGood || isOver || isHandedBack || healedInMs(seen, now) <= 0
-    ? [{ kind: 'ReleaseCordon', reason: `the job finished: ${outcome}`, owner }]
-    : []
+  return isGood || isOver || isHandedBack(seen) || healedInMs(seen, now) <= 0 ? [releaseOf(seen)] : []
 }
+
+const releaseOf = ({ job }: Seen): JobAction => ({
+  kind: 'ReleaseCordon',
+  reason: `the job finished: ${job.status?.outcome}`,
+  owner: cordonOwner(job),
+})
+
+/** Nothing of KubeNode stays on the Node of a host that was handed back. */
+const isHandedBack = ({ job, machine }: Seen): boolean => job.spec.machine !== undefined && machine === undefined
 
 /** Time until the fault has been absent long enough, if nothing changes. An idle kubelet reports its node only every five minutes. */
 const healedInMs = ({ job, cleared }: Seen, now: number): number =>

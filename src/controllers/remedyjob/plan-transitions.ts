@@ -6,6 +6,7 @@ import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { JobChange, JobPlan, Waiting } from './actions.ts'
 import { type JobStatus, type JobStep, type Seen, phaseOf } from './seen.ts'
+import { endText } from './plan-acceptance.ts'
 import type { Held } from './plan-holds.ts'
 import { remedyjobErrors } from './remedyjob-errors.ts'
 
@@ -49,6 +50,11 @@ export function finish(seen: Seen, now: number, outcome: NonNullable<JobStatus['
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   return {
     actions: [],
-    change: { ...move(seen, 'finish', { outcomeKnown: true, noStepStarted }), outcome, message, finishedAt: now },
+    change: {
+      ...move(seen, 'finish', { outcomeKnown: true, noStepStarted }),
+      outcome,
+      message: endText(seen, message),
+      finishedAt: now,
+    },
   }
 }

@@ -763,6 +763,147 @@ test('a cordon that outlived its ladder goes with the Machine when its host is h
   expect(told(plan(seen({ ...world, machine: undefined }), NOW))).toBe('ReleaseCordon')
 })
 
+describe('a node that a script of the rung has to accept', () => {
+  const owners = JSON.stringify({ 'repair-abcdefabcdefabcd': { reason: 'r' } })
+  const node = {
+    kind: 'Node',
+    metadata: { name: 'n', uid: 'u', annotations: { 'kubenode.io/cordon-owners': owners } },
+    spec: { taints: [{ key: 'kubenode.io/cordon', effect: 'NoSchedule' }] },
+  }
+  const operations = [{ cordon: {} }, { runScript: { component: 'memtest', version: '1.0.0' } }]
+  const spec = { operations, acceptance: 1 }
+  const script = (outcome: string) => ({ index: 1, operation: 'runScript', executor: 'Agent', attempts: 1, outcome })
+  const failed = { ...script('Failed'), output: 'testing\n2 bad pages' }
+  const over = (outcome: string, step: Wild, seconds = 60) => ({
+    status: { phase: 'Done', outcome, startedAt: ago(90), finishedAt: ago(seconds), steps: [cordoned, step] },
+    spec,
+    node,
+    cleared: { kind: 'Absent', since: NOW - 3_600_000 },
+  })
+
+  /** A finished repair with a script that started so many seconds ago. */
+  const other = (more: Wild, step: Wild, seconds: number) =>
+    seen({
+      meta: { name: 'o', uid: 'o' },
+      spec: { ...spec, ...more },
+      status: { phase: 'Done', startedAt: ago(seconds), finishedAt: ago(seconds - 1), steps: [cordoned, step] },
+    }).job
+
+  test('is not repaired when the script fails, and the job says so', () => {
+    const { change } = plan(
+      seen({ spec, node, permit: granted, status: { ...RUNNING, steps: [cordoned, failed] } }),
+      NOW,
+    )
+    expect(change).toMatchObject({
+      outcome: 'Transient',
+      message: 'the node was not accepted and stays cordoned: script memtest 1.0.0 failed: 2 bad pages',
+    })
+  })
+
+  test.each([
+    ['opens once the script passed', over('Succeeded', script('Succeeded')), 'ReleaseCordon'],
+    ['stays cordoned although the fault cleared', over('Transient', failed), ''],
+    ['and after a day, with the record', over('Transient', failed, 90_000), ''],
+    [
+      'until a person deletes the record',
+      { ...over('Transient', failed), meta: { deletionTimestamp: ago(1) } },
+      'ReleaseCordon',
+    ],
+    [
+      'also when a later repair ended before it did anything',
+      {
+        ...over('Superseded', {}),
+        spec,
+        status: { phase: 'Done', outcome: 'Superseded', finishedAt: ago(9) },
+        others: [seen(over('Transient', failed)).job],
+      },
+      '',
+    ],
+    [
+      'opens when a later repair of a new incident of the same rule was accepted',
+      { ...over('Transient', failed), others: [other({ incident: 'new' }, script('Succeeded'), 30)] },
+      'ReleaseCordon',
+    ],
+    [
+      'but not for one that was accepted before',
+      { ...over('Transient', failed), others: [other({ incident: 'old' }, script('Succeeded'), 300)] },
+      '',
+    ],
+    [
+      'nor by another rule',
+      {
+        ...over('Transient', failed),
+        others: [other({ incident: 'new', remedierRef: { name: 'other' } }, script('Succeeded'), 30)],
+      },
+      '',
+    ],
+    [
+      'nor for the node that had its name before',
+      {
+        ...over('Transient', failed),
+        others: [other({ incident: 'new', node: { name: 'n', uid: 'u2' } }, script('Succeeded'), 30)],
+      },
+      '',
+    ],
+    [
+      'stays cordoned although a later rung without a script cleared the fault',
+      {
+        ...over('Succeeded', {}),
+        spec: { operations: [{ cordon: {} }], rung: 1 },
+        others: [other({}, failed, 300)],
+      },
+      '',
+    ],
+    [
+      'stays cordoned when only an older record is deleted',
+      { ...over('Transient', failed, 300), meta: GOING, others: [other({ rung: 1 }, failed, 30)] },
+      '',
+    ],
+    [
+      'opens at once when the deciding record is deleted, although the fault is present',
+      { ...over('Transient', failed), meta: GOING, cleared: { kind: 'Present' } },
+      'ReleaseCordon',
+    ],
+  ])('%s', (_, world, expected) => expect(told(plan(seen(world as Wild), NOW))).toBe(expected))
+
+  const running = { spec, node, permit: granted, status: { ...RUNNING, steps: [cordoned] } }
+  test.each([
+    ['an abort', { holds: [hold('Abort')] }, 'hold h: x'],
+    [
+      'a machine that is now observed only',
+      { machine: { ...listed, spec: { channel: 'Observe' } } },
+      'the machine is now observed only',
+    ],
+    ['a permit that expired', { permit: permit('Expired', 'Granted') }, 'the permit expired before step 1 runScript'],
+    [
+      'an agent that lost the step',
+      { status: { ...RUNNING, startedAt: ago(2_000), steps: [cordoned, { ...agentStep, operation: 'runScript' }] } },
+      'no heartbeat from the agent since it started step 1 runScript',
+    ],
+  ])('stays cordoned after %s, and the job says so', (_, more, message) =>
+    expect(plan(seen({ ...running, ...more }), NOW).change?.message).toBe(
+      `the node was not accepted and stays cordoned: ${message}`,
+    ),
+  )
+
+  test.each([
+    ['that has no cordon', { node: { ...node, spec: {} } }, 'hold h: x'],
+    ['whose record is deleted', { meta: GOING }, 'hold h: x'],
+    ['whose script passed', { status: { ...RUNNING, steps: [cordoned, script('Succeeded')] } }, 'hold h: x'],
+  ])('a repair %s says nothing of it', (_, more, message) =>
+    expect(plan(seen({ ...running, holds: [hold('Abort')], ...more }), NOW).change?.message).toBe(message),
+  )
+
+  test('is not opened by the uncordon of a later rung without a script', () => {
+    const later = { operations: [{ uncordon: {} }], rung: 1 }
+    const world = seen({ ...running, spec: later, status: RUNNING, others: [other({}, failed, 300)] })
+    expect(plan(world, NOW).change?.step).toMatchObject({
+      outcome: 'Skipped',
+      output: 'the node was not accepted and stays cordoned',
+    })
+  })
+})
+
 test('a frozen node may still be opened to pods again: that takes nothing from anybody', () =>
   expect(told(plan(central('uncordon', { machine: frozenMachine }), NOW))).toBe('DoStep'))
 

@@ -65,12 +65,12 @@ const OF_PERMITS: ReadonlySet<JobAction['kind']> = new Set(['RequestPermit', 'Re
 
 function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const { client, clock, random, events, config } = context
-  const { outbound } = config
+  const { outbound, sshJoin } = config
   const providers = guardedAll(config.providers, clock)
   const caches = cachesOf(context.informers)
   const requestGate = new RequestGate(clock, (name) => controller.enqueue(name, GRANTED))
   const off = new OffSightings(clock)
-  const tools = { client, clock, random, providers, off, ...defined({ outbound }) }
+  const tools = { client, clock, random, providers, off, ...defined({ outbound, sessions: sshJoin?.sessions }) }
   const observer = new Observer(caches, context)
   const reconciler = new JobReconciler({ parts, tools, clock, caches, observer, requestGate, events })
   const controller = controllerIn(context, {

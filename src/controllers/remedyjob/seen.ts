@@ -1,4 +1,5 @@
 // The inputs of the job controller: the job, its permit, its node and whether the fault is present, its machine, holds, and its memory of waits.
+import type { Reason } from '#api/catalogue.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -9,7 +10,10 @@ import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { isNodeFrozen } from '#permits/holds/in-force.ts'
 import type { Node } from '#nodes/objects.ts'
+import { repairCordon } from '#nodes/faults/acceptance.ts'
 import type { Standing } from '#nodes/faults/node-view.ts'
+
+const REBOOTING: Reason = 'Rebooting'
 
 export type JobStatus = NonNullable<RemedyOperationJob['status']>
 export type JobStep = NonNullable<JobStatus['steps']>[number]
@@ -66,7 +70,17 @@ export const targetOf = ({
 
 /** Neither its kubelet nor its agent sends heartbeats. */
 export const isSilent = ({ machine, standing }: Pick<Seen, 'machine' | 'standing'>): boolean =>
-  standing.kind === 'Silent' && findCondition(machine?.status?.conditions, 'AgentReachable')?.status === 'False'
+  standing.kind === 'Silent' && isAgentSilent({ machine })
+
+/** Unknown is not silent. */
+const isAgentSilent = ({ machine }: Pick<Seen, 'machine'>): boolean =>
+  findCondition(machine?.status?.conditions, 'AgentReachable')?.status === 'False'
+
+/** A reboot for a component is expected silence: a second one would interrupt it, and the node would return with the old version. */
+export const needsRescue = ({ machine }: Pick<Seen, 'machine'>): boolean => {
+  const reachable = findCondition(machine?.status?.conditions, 'AgentReachable')
+  return reachable?.status === 'False' && reachable.reason !== REBOOTING
+}
 
 /** The file that forbids every disruption is on the node. It still counts while the agent that reported it is silent. */
 export const isFrozen = ({ machine }: Pick<Seen, 'machine'>): boolean => isNodeFrozen(machine)
@@ -79,5 +93,4 @@ export function nextOperation({ status, spec }: RemedyOperationJob): number | un
 
 const endedWell = (step: JobStep | undefined): boolean => step?.outcome === 'Succeeded' || step?.outcome === 'Skipped'
 
-/** All jobs of an incident share one cordon, so that it outlives a rung that did not help. */
-export const cordonOwner = (job: RemedyOperationJob): string => `repair-${job.spec.incident.slice(0, 16)}`
+export const cordonOwner = (job: RemedyOperationJob): string => repairCordon(job.spec.incident)

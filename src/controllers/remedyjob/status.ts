@@ -5,10 +5,10 @@ import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import type { JobChange, JobPlan, StepResult } from './actions.ts'
 import type { JobStatus, JobStep, Seen } from './seen.ts'
+import { outputEnd } from './steps/step-output.ts'
 import { defined } from '#lib/defined.ts'
 
 const MAX_SENTENCE = 200
-const MAX_OUTPUT = 2_048
 
 /** What was last written under our own name. */
 export function ownStatus({ job }: Pick<Seen, 'job'>): JobStatus {
@@ -63,10 +63,11 @@ export function statusOf(seen: Seen, plan: JobPlan, { result, trouble }: Went, n
   return { ...status, conditions: setConditions(before.conditions, conditionsOf(status), now) }
 }
 
-function finishedStep(step: JobStep, { outcome, output }: StepResult, now: number): JobStep {
+function finishedStep(step: JobStep, { outcome, output, keeps }: StepResult, now: number): JobStep {
   return {
     ...step,
-    output: output.slice(0, MAX_OUTPUT),
+    ...keeps,
+    output: outputEnd(output),
     ...(outcome !== undefined && { outcome, finishedAt: timestamp(now) }),
   }
 }

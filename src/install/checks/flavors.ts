@@ -24,7 +24,7 @@ export interface Hosted {
   readonly version: string
   /** Its host has begun to make it. */
   readonly isMade: boolean
-  /** Its controllers, approver and Defender are to run on the hub. */
+  /** The hub is to run its controllers, approver and Defender, at least until the cluster does. */
   readonly wantsPrograms: boolean
 }
 
@@ -40,7 +40,7 @@ export async function hostedClusters(context: InstallContext): Promise<readonly 
             flavor: spec.controlPlane.flavor,
             version: status?.versions?.find(({ part }) => part === 'apiserver')?.version ?? spec.version ?? '',
             isMade: (metadata.finalizers ?? []).includes(FINALIZERS.cluster),
-            wantsPrograms: programPlace(spec) === 'Hub',
+            wantsPrograms: programPlace(spec) !== 'None',
           },
         ],
   )

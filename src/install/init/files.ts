@@ -24,7 +24,7 @@ export interface NewFleet {
 }
 
 const TEMPLATE = 'template'
-/** The two CI jobs that post a plan on a pull request. */
+/** The CI jobs of pull requests: two that post a plan, and one that tries the commit on a cluster of its own. */
 const PLAN_JOBS = 'deploy/ci/github'
 const WORKFLOWS = '.github/workflows'
 const VENDOR = 'vendor'

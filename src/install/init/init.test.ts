@@ -58,6 +58,7 @@ test('the repository has a fleet, keys of its own, checks and kubenode; the priv
     '.gitignore',
     '.github/workflows/check.yml',
     '.github/workflows/plan.yml',
+    '.github/workflows/preview.yml',
     'check.sh',
     'fleet/main.ts',
     'README.md',

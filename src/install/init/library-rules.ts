@@ -10,6 +10,7 @@ const LIBRARY_RULES: readonly string[] = [
   'hardware/stuck-part',
   'hardware/worn-part',
   'kernel/kernel-deadlock',
+  'kernel/reboot-required',
   'kernel/tasks-hung',
   'memory/oom-storm',
   'node/not-ready',

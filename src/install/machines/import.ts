@@ -1,4 +1,6 @@
 // Decides which Nodes become observed Machines, and which Machines an undo deletes. Pure. Nothing here touches a Node: importing only observes.
+import { agentErrors } from '#agent/agent-errors.ts'
+import { floorProblem } from '#agent/preflight/floor.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -15,6 +17,8 @@ export type ImportStep =
   /** Part of the control plane, and not named by the user. */
   | { readonly kind: 'Left'; readonly name: string; readonly text: string }
   | { readonly kind: 'Missing'; readonly name: string; readonly text: string }
+  /** No agent runs on its kernel, so it could never be managed. */
+  | { readonly kind: 'Refused'; readonly name: string; readonly text: string }
 
 export interface ImportOptions {
   readonly names: readonly string[]
@@ -37,8 +41,19 @@ export function planImport({ names, picked = [], nodes, machines }: ImportOption
     if (node === undefined) return missingNode(name, nodes)
     if (isControlPlane(node) && !named.has(name))
       return { kind: 'Left', name, text: 'part of the control plane; to import it, name it' }
+    const refusal = belowFloor(node)
+    if (refusal !== undefined) return { kind: 'Refused', name, text: refusal }
     return { kind: 'Create', name, machine: observedMachine(name, node) }
   })
+}
+
+/** Only what the Node reports: a C library that is too old is refused when the host joins. */
+function belowFloor(node: Node): string | undefined {
+  const { kernelVersion: kernel, operatingSystem: system = 'linux' } = node.status?.nodeInfo ?? {}
+  const below = kernel !== undefined && system === 'linux' ? floorProblem({ kernel, glibc: undefined }) : undefined
+  if (below === undefined) return undefined
+  const { code, text } = agentErrors.KN8004_import({ ...below })
+  return `${code}: ${text}`
 }
 
 /** Suggests a similar name, so that a typo is obvious. */

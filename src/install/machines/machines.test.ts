@@ -65,6 +65,17 @@ describe('an import', () => {
     expect(steps[0]).toMatchObject({ text: 'part of the control plane; to import it, name it' })
   })
 
+  test('refuses by number a Node whose kernel no agent runs on, and only that', () => {
+    const on = (name: string, kernelVersion: string, operatingSystem = 'linux') =>
+      ({ ...node(name), status: { nodeInfo: { kernelVersion, operatingSystem } } }) as Node
+    const nodes = [on('a', '3.10.0-1160.el7'), on('b', '4.18.0-553.el8_10'), on('w', '10.0.20348', 'windows')]
+    const steps = planImport({ names: [], picked: nodes.map((n) => n.metadata.name ?? ''), nodes, machines: [] })
+    expect(steps.map((s) => `${s.kind} ${s.name}`)).toEqual(['Refused a', 'Create b', 'Create w'])
+    expect(steps[0]).toMatchObject({
+      text: 'KN8004: this node has Linux 3.10.0-1160.el7, and the agent needs 4.18 or newer; upgrade the host first, then import it',
+    })
+  })
+
   test('knows a machine by the Node that it became', () => {
     const known = { ...machine('m', {}), status: { nodeRef: { name: 'n-1', uid: 'u' } } } as Machine
     expect(planImport({ names: ['n-1'], nodes: [node('n-1')], machines: [known] })[0]?.kind).toBe('There')

@@ -59,7 +59,7 @@ export async function runImport(options: ImportRun, io: Io): Promise<{ readonly 
   else for (const machine of made) io.out(`---\n${stringify(machine)}`)
   for (const step of steps)
     if (step.kind !== 'Create' && declarationOf(step) === undefined) io.err(shownLine(`${step.name}: ${step.text}`))
-  return { failed: steps.filter((s) => s.kind === 'Missing').length }
+  return { failed: steps.filter((s) => s.kind === 'Missing' || s.kind === 'Refused').length }
 }
 
 type Step = ImportStep | UndoStep
@@ -96,6 +96,7 @@ async function stepByStep(
         print(step.text)
         break
       case 'Missing':
+      case 'Refused':
       case 'Keep':
         failed++
         print(step.text)

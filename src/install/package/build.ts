@@ -42,6 +42,8 @@ const LEFT_OUT = [
 ] as const
 /** A running fleet loads parts of its build late, so the previous one may still be in use. */
 const MOST_KEPT = 3
+/** Checkouts that share their packages share their builds, and each start of another one may be in use. A build has 15 MB. */
+const KEPT_FOR_MS = 3_600_000
 /** Names the newest build. */
 const CURRENT = 'current'
 /** A slow machine takes a tenth of this. */
@@ -144,7 +146,8 @@ function forgetOld(builds: string): void {
   const names = readdirSync(builds)
     .filter((name) => name !== CURRENT)
     .sort((a, b) => age(b) - age(a))
-  for (const name of names.slice(MOST_KEPT)) rmSync(join(builds, name), { recursive: true, force: true })
+  for (const name of names.slice(MOST_KEPT))
+    if (Date.now() - age(name) > KEPT_FOR_MS) rmSync(join(builds, name), { recursive: true, force: true })
 }
 
 /** In its own process: a bundler takes hundreds of megabytes, which a long-running program would keep. */

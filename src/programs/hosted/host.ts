@@ -1,6 +1,6 @@
 // Runs one program for many Clusters of the hub: its share of them, in processes with a heap limit each. Every pass reads Clusters, Leases and kubeconfigs and
 // comes to the processes that should run. It never speaks to a member cluster: one that hangs, lies or floods reaches only its own process.
-import { memberName, programPlace } from '#api/cluster-programs.ts'
+import { memberName, runsOnHub } from '#api/cluster-programs.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { hostedNamespace, type HostedProgram } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
@@ -229,5 +229,4 @@ export class ProgramHost implements Part {
 }
 
 /** One whose time is over is stopped, and needs none. A deleted one keeps them until its machines have left and its kubeconfig is deleted. */
-const wantsPrograms = ({ spec, status }: Cluster): boolean =>
-  programPlace(spec) === 'Hub' && status?.phase !== 'Expired'
+const wantsPrograms = (cluster: Cluster): boolean => runsOnHub(cluster) && cluster.status?.phase !== 'Expired'

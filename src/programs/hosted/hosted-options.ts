@@ -9,6 +9,7 @@ import { sharedOptions } from './entries.ts'
 
 export interface HostedOptions {
   readonly hostPrograms?: boolean
+  readonly programsInClusters?: string
   readonly hosted?: string
   readonly hostedPerProcess?: string
   readonly hostedHeap?: string

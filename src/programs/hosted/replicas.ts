@@ -7,6 +7,7 @@ import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import {
   annotated,
+  hostsIn,
   isOver,
   type Lease,
   leaseType,
@@ -27,8 +28,6 @@ export const REPLICA_TIMES: ReplicaTimes = { leaseMs: 15_000, everyMs: 3_000 }
 
 /** A Lease that was not renewed for so many durations belongs to a pod that was deleted. */
 const DEAD_AFTER = 40
-/** Of the list in one Lease: a thousand names. */
-const MOST_CHARS = 64 * 1024
 
 export interface ReplicasOptions {
   readonly client: KubeClient
@@ -103,16 +102,5 @@ export class Replicas {
       if (sighting === undefined || isOver(lease, sighting, now, times.leaseMs)) return []
       return [{ name: of, hosts: hostsIn(lease) }]
     })
-  }
-}
-
-function hostsIn({ metadata }: Lease): ReadonlySet<string> {
-  const text = metadata.annotations?.[ANNOTATIONS.hosts] ?? ''
-  if (text.length > MOST_CHARS) return new Set()
-  try {
-    const found: unknown = JSON.parse(text)
-    return new Set(Array.isArray(found) ? found.filter((name) => typeof name === 'string') : [])
-  } catch {
-    return new Set()
   }
 }

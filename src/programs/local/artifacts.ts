@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { createValidator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { kubernetesArch } from '#lib/kubernetes-arch.ts'
 import { copyWholeFile } from '#lib/whole-file.ts'
 import { provideFromDebian, type DebianStore } from '#providers/nspawn/debian.ts'
 import { localErrors } from './local-errors.ts'
@@ -53,7 +54,8 @@ export async function provideArtifacts(provided: Provided): Promise<number> {
       }
       // Agents fetch artifacts stored elsewhere from their own URL.
       if (debian === undefined) continue
-      for (const { url, sha256, size } of list)
+      // Machines of this host have its processor, and apt fetches packages for it alone.
+      for (const { url, sha256, size } of list.filter(({ arch }) => arch === 'any' || arch === kubernetesArch()))
         if (!(await provideFromDebian({ component, version, url, sha256, size }, { ...debian, artifacts }, signal)))
           absent++
       continue

@@ -18,7 +18,7 @@ import { basename, join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { releaseRoot } from '#lib/release-root.ts'
 import { build, buildApart, inOneByte, manifestsBy, markedBuild } from '#install/package/build.ts'
-import { builtOf, entryIn, sourcesOf } from '#install/package/built.ts'
+import { builtOf, buildsIn, entryIn, sourcesOf } from '#install/package/built.ts'
 import { programEnv } from './environment.ts'
 import { isFull } from '#test/support/tools/full.ts'
 import { processesWith, until } from '#test/support/tools/processes.ts'
@@ -51,7 +51,18 @@ test(
   async () => {
     const where = checkout()
     expect(builtOf(where)).toBeUndefined()
+    // Of other checkouts with the same packages: those of the last hour may be in use, however many there are.
+    const ofOthers = (name: string, at: Date): string => {
+      const folder = join(buildsIn(where.cache), name)
+      mkdirSync(folder, { recursive: true })
+      utimesSync(folder, at, at)
+      return folder
+    }
+    const young = ['a', 'b', 'c', 'd'].map((name) => ofOthers(name, new Date()))
+    const old = ofOthers('e', new Date(0))
     const built = await build(where)
+    expect([...young, old].map((folder) => existsSync(folder))).toEqual([true, true, true, true, false])
+    for (const folder of young) rmSync(folder, { recursive: true })
     expect(built.ending).toBe('.mjs')
     expect(builtOf(where)).toEqual(built)
     expect(manifestsBy(built, where.root)).toEqual(manifestsBy(sourcesOf(where.root), where.root))

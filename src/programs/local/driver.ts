@@ -26,12 +26,14 @@ interface Host {
   readonly path: string
 }
 
+/** Of the packages in fleet/components, as Node.js calls them. */
+const PROCESSORS: readonly string[] = ['x64', 'arm64']
+
 /** Why the driver cannot run here; undefined if it can. */
 export function missingFor(driver: Driver, { uid, arch, path }: Host): string | undefined {
   if (driver === 'process') return undefined
   if (uid !== 0) return 'it needs root'
-  // Applies to the components in fleet/components.
-  if (arch !== 'x64') return `its components are built for amd64, not for ${arch}`
+  if (!PROCESSORS.includes(arch)) return `its components are built for amd64 and arm64, not for ${arch}`
   const folders = [...path.split(delimiter), '/usr/sbin', '/sbin']
   const absent = Object.keys(TOOLS).filter((tool) => !folders.some((f) => isProgram(join(f, tool))))
   if (absent.length === 0) return undefined

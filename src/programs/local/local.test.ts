@@ -268,7 +268,7 @@ describe('the summary', () => {
       {
         name: 'test',
         phase: 'Failed',
-        waitingFor: { predicate: 'StageFailed', seen: '1 of 1 clusters failed', unblock },
+        waitingFor: { predicate: 'StageFailed', seen: '1 of 1 cluster failed', unblock },
       },
       { name: 'prod', phase: 'Waiting' },
     ]
@@ -280,7 +280,7 @@ describe('the summary', () => {
     const lines = summaryLines(fleet(cluster({ remediers, stopped }), { releases, sources }), 0)
     expect(lines.filter((l) => l.includes('attention'))).toEqual([
       'test     attention  the Defender is away: no permit is granted, so disruptions do not begin; kubenode check --context test',
-      'hub      attention  release/r is Paused: 1 of 1 clusters failed; git revert --no-edit aaaaaaaaaaaa',
+      'hub      attention  release/r is Paused: 1 of 1 cluster failed; git revert --no-edit aaaaaaaaaaaa',
       'test     attention  node/n-1 not repaired by rule silent (ladder exhausted): 3 of 3 rungs were tried; kubenode repair node/n-1 --reason WHY --context test',
     ])
   })
@@ -646,12 +646,12 @@ describe('what the fleet waits for is shown in words, never as the name of a rea
   })
 
   test('a stage that failed is named once', () => {
-    const waitingFor = { predicate: 'StageFailed', seen: '1 of 1 clusters failed' }
+    const waitingFor = { predicate: 'StageFailed', seen: '1 of 1 cluster failed' }
     const stages = [{ name: 'test', phase: 'Failed', waitingFor }]
     const releases = release({ phase: 'Paused', stages, waitingFor })
     expect(summaryLines(fleet(cluster(), { releases }), 0).slice(0, 2)).toEqual([
       'hub    commit aaaaaaaaaaaa: Paused (test Failed)',
-      'hub      attention  release/r is Paused: 1 of 1 clusters failed; kubenode why release/r --context hub',
+      'hub      attention  release/r is Paused: 1 of 1 cluster failed; kubenode why release/r --context hub',
     ])
   })
 })

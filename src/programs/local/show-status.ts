@@ -42,6 +42,14 @@ export async function showStatus(
   io.out(shownLines(lines))
   if (attention !== undefined) io.out(`\n${withPages(shownLines(attention.lines), io.cwd)}`)
   for (const reason of missing) showProblem(io, shownLine(reason))
-  if (wait && stuck !== undefined) showProblem(io, shownLine(`no longer waiting: ${stuck}`))
+  const isLate = systemClock.monotonic() - began >= waitMs
+  const end = wait && missing.length > 0 ? endOfWait(stuck, isLate, timeout) : undefined
+  if (end !== undefined) showProblem(io, shownLine(end))
   if (missing.length > 0 || (attention?.needsPerson ?? 0) > 0) throw new Exit(EXIT_DIFFERENT)
+}
+
+/** Why a wait ended before the fleet was in sync; undefined if there was nothing to wait for. */
+export const endOfWait = (stuck: string | undefined, isLate: boolean, timeout: string): string | undefined => {
+  if (stuck !== undefined) return `no longer waiting: ${stuck}`
+  return isLate ? `timed out waiting after ${timeout}: the fleet continues; to wait longer, add --timeout` : undefined
 }

@@ -11,6 +11,7 @@ import { clientOf } from '../run/connect.ts'
 import type { RoleSetup } from '../run/role.ts'
 import { runErrors } from '../run/run-errors.ts'
 import type { RolesConfig } from './config.ts'
+import { inClustersFile } from '../hosted/in-clusters-file.ts'
 
 /** Everything `kubenode install` applies except the programs. */
 function releaseAddons(): Addons {
@@ -24,12 +25,14 @@ export const clusterRole = (config: RolesConfig): RoleSetup => ({
     const [first, ...others] = await hostsOf(config, { ...context, connect })
     if (first === undefined) throw new KubeNodeError(runErrors.KN1002_planes())
     let known: Addons | undefined
+    const inClusters = inClustersFile(config.programsInClusters)
     const running = clusterModule.setup({
       ...context,
       events: context.events('cluster'),
       hosts: [first, ...others],
       connect,
       hostsPrograms: config.hostsPrograms === true,
+      inClusters: async () => inClusters(),
       addons: () => Promise.resolve((known ??= releaseAddons())),
     })
     return partsOf(running, context.supervision)

@@ -32,6 +32,8 @@ export interface RolesConfig {
   readonly controlPlaneVersions?: string
   /** This hub runs controllers, approver and Defender of its Clusters. */
   readonly hostsPrograms?: boolean
+  /** File with the objects of programs that run in Clusters. */
+  readonly programsInClusters?: string
   /** Settings of the hosted role. */
   readonly hosted?: HostedConfig
   /** Settings of the artifacts role. */

@@ -1,11 +1,18 @@
 // The controllers role: all loops of a cluster that create and maintain machines, and the providers of its hosts.
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
 import { compileCache } from '#lib/compile-cache.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { Semaphore } from '#lib/semaphore.ts'
+import { PredictionRecorder } from '#forecast/accuracy/prediction-recorder.ts'
+import { sshScript } from '#agent/join/ssh-scripts.ts'
 import { userData } from '#agent/join/user-data.ts'
+import { HOSTS_AT_ONCE } from '#controllers/sshjoin/reconcile.ts'
+import { SshSessions } from '#ssh/ssh-sessions.ts'
 import { providerMeter } from '#controllers/machine/metrics.ts'
 import type { ControllerModule } from '#controllers/module.ts'
 import { DeclaredAgentConfig } from '#declared/followed-agent-config.ts'
@@ -54,6 +61,9 @@ function hosts(provider: Provider): Hosts {
   return { provider, part }
 }
 
+/** Of the process, because its processor time is: one that is hosted controls many clusters. */
+const FORECASTS = new Semaphore(1, { what: 'forecasts' })
+
 interface Page {
   readonly modules: readonly ControllerModule[]
   readonly roles: readonly string[]
@@ -84,6 +94,8 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
     const pinned = isPinned ? new PinnedAuthority(context) : undefined
     // An invalid document stops the start. Later versions are read as machines join.
     trustOf(config.trust)
+    const folder = join(tmpdir(), `kubenode-ssh-${process.geteuid?.() ?? 'keys'}`)
+    const sessions = new SshSessions({ folder, path: process.env['PATH'] ?? '', atOnce: HOSTS_AT_ONCE })
     const running = page.modules.map((module) =>
       module.setup({
         client: context.client,
@@ -98,6 +110,7 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
           inspections: { ...config.inspections, apiServers: apiServersOf(config) },
           ...defined({ outbound: config.outbound }),
           providers: Object.fromEntries(all.map(({ provider }) => [provider.name, metered(provider, meter)])),
+          sshJoin: { sessions, scriptOf: (step, ...of) => sshScript(step, ...of) },
           orphans: Object.fromEntries(config.providers.map((p) => [p.name, p.orphans])),
           join: {
             server: config.server,
@@ -122,6 +135,7 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
     return [
       ...(pinned === undefined ? [] : [pinned]),
       new InstalledShells({ client: context.client, clock, log, shells }),
+      new PredictionRecorder({ client: context.client, informers, clock, log, turns: FORECASTS }),
       ...all.map(({ part }) => part),
       ...running.flatMap((m) => partsOf(m, supervision)),
     ]

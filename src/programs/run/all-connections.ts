@@ -1,8 +1,9 @@
 // Connections to every cluster of a kubeconfig, or to its named contexts.
 import type { Environment } from '#kube/in-cluster.ts'
 import { consoleErrors } from '#console/server/console-errors.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { contextsIn } from '#kube/contexts.ts'
+import { kubeErrors } from '#kube/kube-errors.ts'
 import { chosenConnection, type Connection, listedFiles } from './connect.ts'
 import { unnamedCluster } from './unnamed-cluster.ts'
 
@@ -21,14 +22,14 @@ const MOST = 200
 /** A usable context, or why it is not usable. */
 export type FoundContext = Connection | { readonly context: string; readonly problem: unknown }
 
-/** Reads each context on its own, so that a broken one does not hide the others. The chosen context comes first. */
+/** Reads each context on its own, so that a broken one does not hide the others. A named one must exist. The chosen context comes first. */
 export async function foundContexts(wanted: Wanted): Promise<readonly FoundContext[]> {
   const names = await wantedContexts(wanted)
-  const { file, env, cwd } = wanted
+  const { file, contexts, env, cwd } = wanted
   const found = await Promise.all(
     names.map((context): Promise<FoundContext> =>
       chosenConnection({ file, context, env, cwd }).catch((problem: unknown) => {
-        if (context === undefined) throw problem
+        if (context === undefined || (contexts.length > 0 && isUnknownContext(problem))) throw problem
         return { context, problem }
       }),
     ),
@@ -37,6 +38,10 @@ export async function foundContexts(wanted: Wanted): Promise<readonly FoundConte
   const chosen = await chosenConnection({ file, context: undefined, env, cwd }).catch(() => undefined)
   return found.toSorted((a, b) => Number(b.context === chosen?.context) - Number(a.context === chosen?.context))
 }
+
+/** A name that a user mistyped must not look like a cluster that does not answer. */
+const isUnknownContext = (problem: unknown): boolean =>
+  isKubeNodeError(problem) && problem.code === kubeErrors.KN2015.code
 
 /** Keyed by context name. */
 export async function allConnections(wanted: Wanted): Promise<ReadonlyMap<string, Connection>> {

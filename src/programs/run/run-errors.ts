@@ -126,6 +126,10 @@ export const runErrors = errorTable({
     text: 'cannot run role cluster without a host of control planes',
     next: 'give --control-planes SOCKET, the --control-socket of kubenode apiserver, or --control-plane-versions FILE',
   },
+  KN1002_inClusters: {
+    text: 'cannot deploy the programs of {file} into Clusters: {why}',
+    next: 'kubenode install or upgrade of the hub writes the file',
+  },
   KN1358: {
     text: 'the {what} for {server} expired at {at}, {ago} ago',
     next: 'get a new kubeconfig: that of the local fleet from the next npm start, of kubeadm from kubeadm certs renew admin.conf, of a provider from its login command',

@@ -110,6 +110,7 @@ export function configOf(
     ...consoleOf(options, roles),
     ...defined({ trust, controlPlanes: options.controlPlanes, controlPlaneVersions: options.controlPlaneVersions }),
     ...(options.hostPrograms === true && { hostsPrograms: true }),
+    ...defined({ programsInClusters: options.programsInClusters }),
     ...(roles.includes('hosted') && { hosted: hostedConfigOf(options, env) }),
     ...webhookOf(options),
     inspections: inspectionsOf(options),

@@ -5,6 +5,8 @@ export interface NodeLayout {
   readonly dir: string
   /** The node's file system root. */
   readonly root: string
+  /** The hardware that the node shows; not there unless someone plays a fault of it. */
+  readonly sys: string
   readonly state: string
   readonly logs: string
   /** What the agent needs to join; it removes the file once it has joined. */
@@ -26,6 +28,7 @@ export function nodeLayout(base: string, machine: string): NodeLayout {
   return {
     dir,
     root: join(dir, 'root'),
+    sys: join(dir, 'root/sys'),
     state: join(dir, 'state'),
     logs: join(dir, 'logs'),
     join: join(dir, 'join.json'),

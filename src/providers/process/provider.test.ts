@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
@@ -181,12 +182,15 @@ describe('the process provider', () => {
     await p.create(request('m-1'))
     await until(() => hasService('m-1'))
     const before = await p.get('process://m-1')
+    await mkdir(node('m-1').sys, { recursive: true })
     void p.run?.(stops.signal)
     expect(await p.reboot('process://m-1')).toBe('Ordered')
     const after = await until(async () => {
       const host = await p.get('process://m-1')
       return host?.bootID !== before?.bootID && (await starts('m-1')).length === 2 && host
     })
+    // Its hardware is found again.
+    expect(existsSync(node('m-1').sys)).toBe(false)
     await writeFile(node('m-1').rebootRequest, '')
     await until(async () => (await p.get('process://m-1'))?.bootID !== after.bootID)
     await until(async () => (await starts('m-1')).length === 3)

@@ -227,6 +227,8 @@ class ProcessProvider implements Provider {
     await writeRecord(node, rebooting)
     await rm(node.rebootRequest, { force: true })
     if ((await endAll(node, record.agent?.pid, clock)) === 'Left') throw leftOver(node)
+    // After a boot, a kernel finds its hardware and counts the errors of it from zero.
+    await rm(node.sys, { recursive: true, force: true })
     await writeWhole(node.bootId, `${this.#newBootId()}\n`)
     const { agent: _, ...rest } = rebooting
     const running: NodeRecord = { ...rest, state: 'Running' }

@@ -4,6 +4,7 @@ import type { DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { circleProblem, skewProblem, specsNamed } from '#nodes/placement/component-problems.ts'
 import { compatibilityOf, mixesOf, specsIn } from '#nodes/placement/compatibility.ts'
+import { platformRefusal } from '#nodes/placement/node-needs.ts'
 import type { Problem } from '#nodes/placement/problem.ts'
 import { readSelector } from '#nodes/placement/selecting.ts'
 import type { Seen } from '../seen.ts'
@@ -40,18 +41,19 @@ export function fitOf({ canary, components }: Pick<Seen, 'canary' | 'components'
   const checks = new Map(
     wanted.map((w) => [w.name, compatibilityOf({ name: w.name, version: w.version }, specOf, mixOf)]),
   )
-  const now = (machine: Machine, { name }: DeclaredComponent): Why => checks.get(name)?.(runsOn(machine))
+  const unfit = ({ status }: Machine, { name, version }: DeclaredComponent): Why => {
+    const spec = specOf(name, version)
+    return spec && platformRefusal(spec, status?.platform)
+  }
+  const now = (machine: Machine, w: DeclaredComponent): Why =>
+    unfit(machine, w) ?? checks.get(w.name)?.(runsOn(machine))
   return {
     now,
     everAll: (machine) => {
       // Check each with all the others in place: components of one canary must not block each other.
       for (const w of wanted) {
-        const why = checks.get(w.name)?.(
-          runsWith(
-            machine,
-            wanted.filter((other) => other !== w),
-          ),
-        )
+        const others = wanted.filter((other) => other !== w)
+        const why = unfit(machine, w) ?? checks.get(w.name)?.(runsWith(machine, others))
         if (why !== undefined) return `${machine.metadata.name}: ${w.name} ${w.version}: ${why}`
       }
       return undefined

@@ -3,18 +3,14 @@
 import type { AddonNetwork } from '#api/constructs/addons/addon.ts'
 import { addonObjects, type DeclaredAddon } from '#api/constructs/addons/table.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
-import { ANNOTATIONS, CLUSTERS_NAMESPACE } from '#api/names.ts'
 import { DEFAULT_NETWORK } from '#controlplanes/port.ts'
-import { connectTo } from '#delivery/connection.ts'
-import { deliver } from '#delivery/deliver.ts'
 import { desiredOf } from '#delivery/desired.ts'
 import { healthOf } from '#delivery/health.ts'
 import { type ObjectRef, refText } from '#delivery/object-ref.ts'
 import type { Observed } from '#delivery/observe.ts'
-import type { KubeClient } from '#kube/client.ts'
-import { type Clock, timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
+import { deliverInside, type InsideTools } from '../control-planes/deliver-inside.ts'
 
 /** The result of one addon. False: an object of it was refused or is broken. Unknown: it is applied, but may be waiting for machines. */
 export interface NamedResult {
@@ -23,19 +19,6 @@ export interface NamedResult {
   readonly healthy: 'True' | 'False' | 'Unknown'
   readonly object?: string
   readonly message?: string
-}
-
-/** No FleetSource can have this name: none exists in that namespace. */
-const OWNER = { source: `${CLUSTERS_NAMESPACE}/addons`, track: 'addons', target: 'Member' } as const
-/** All addons belong to one Cluster, and a commit removed them from it. */
-const PRUNE = { enabled: true, guard: '100%' } as const
-/** For a Cluster that no commit declares. */
-const NO_COMMIT = '0'.repeat(40)
-
-interface Tools {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly signal: AbortSignal
 }
 
 export const declaredAddons = ({ spec }: Cluster): readonly DeclaredAddon[] =>
@@ -50,28 +33,19 @@ const networkOf = ({ spec: { network } }: Cluster): AddonNetwork => ({
   domain: network?.dnsDomain ?? DEFAULT_NETWORK.domain,
 })
 
-export async function deliverAddons(tools: Tools, cluster: Cluster): Promise<readonly NamedResult[]> {
-  const { client, clock, signal } = tools
+export async function deliverAddons(tools: InsideTools, cluster: Cluster): Promise<readonly NamedResult[]> {
   const network = networkOf(cluster)
   const addons = declaredAddons(cluster).map((addon) => ({
     addon,
     objects: addonObjects(addon, network).map(desiredOf),
   }))
-  const commit = cluster.metadata.annotations?.[ANNOTATIONS.commit] ?? NO_COMMIT
-  const connection = connectTo(cluster.metadata.name ?? '', client, () => clock.now())
-  const { plan, result, after } = await deliver(connection, {
-    target: { objects: addons.flatMap(({ objects }) => objects), rejected: [] },
-    owner: OWNER,
-    mark: { commit, release: undefined, appliedAt: timestamp(clock.now()) },
-    config: { commit, prune: PRUNE, drift: 'Correct' },
-    elsewhere: new Set(),
-    approved: new Set(),
-    signal,
+  const { problems: found, after } = await deliverInside(tools, {
+    cluster,
+    name: cluster.metadata.name ?? '',
+    track: 'addons',
+    objects: addons.flatMap(({ objects }) => objects),
   })
-  const problems = new Map<string, string>([
-    ...plan.operations.flatMap((o) => (o.kind === 'Conflict' ? [[refText(o.ref), o.detail] as const] : [])),
-    ...result.failures.map(({ ref, message }) => [refText(ref), printableLine(message)] as const),
-  ])
+  const problems = new Map(found)
   return addons.map(({ addon, objects }) =>
     resultOf(
       addon,

@@ -1,12 +1,13 @@
 // Decides which kubeconfigs the programs of a Cluster on the hub get and lose, and what its status says about them. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { programPlace } from '#api/cluster-programs.ts'
-import { HOSTED_PROGRAMS, hostedNamespace, hostedWorkload } from '#api/names.ts'
+import { HOSTED_PROGRAMS, hostedNamespace, hostedWorkload, programLeaseName } from '#api/names.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
 import type { WantedCondition } from '#kube/conditions.ts'
 import { fit, type Wait } from '#runtime/waiting.ts'
 import type { ClusterAction } from '../actions.ts'
 import type { KubeconfigSeen, Seen } from '../seen.ts'
+import { isInCluster, type Place } from './place.ts'
 
 /** `stale` says why a kubeconfig must be written. */
 export function programKubeconfigs(
@@ -34,7 +35,11 @@ export const endedPrograms = ({ cluster, programs }: Seen, reason: string): read
   )
 
 /** Undefined: the status has no such condition. */
-export function programsCondition(seen: Seen, plane: ControlPlane | undefined): WantedCondition | undefined {
+export function programsCondition(
+  seen: Seen,
+  plane: ControlPlane | undefined,
+  place?: Place,
+): WantedCondition | undefined {
   const { cluster, programs } = seen
   const { spec, metadata } = cluster
   const of = { type: 'ProgramsReady', observedGeneration: metadata.generation ?? 0 } as const
@@ -51,10 +56,17 @@ export function programsCondition(seen: Seen, plane: ControlPlane | undefined): 
       ...of,
       status: 'True',
       reason: 'ProgramsLead',
-      message: 'controllers, approver and Defender lead in the cluster',
+      message: fit(`controllers, approver and Defender lead in the cluster${whereText(seen, place)}`),
     }
   const message = leaders?.why ?? 'the control plane does not run'
   return { ...of, status: 'Unknown', reason: 'ApiServerDown', message: fit(message) }
+}
+
+function whereText({ cluster }: Seen, place: Place | undefined): string {
+  if (programPlace(cluster.spec) !== 'Cluster')
+    return place === undefined ? '' : '; those in it stay until the hub runs them'
+  if (place?.place === 'Cluster') return ', from pods in it'
+  return `; they run on the hub${place?.message === undefined ? '' : `: ${place.message}`}`
 }
 
 const NOT_SERVED = 'this hub runs no programs for its Clusters; kubenode install gives it the setting clusterPrograms'
@@ -76,6 +88,8 @@ export function waitOfPrograms({ cluster, programs }: Seen, plane: ControlPlane 
   return {
     predicate: 'ProgramsMissing',
     seen: `no leader in the cluster: ${without.join(', ')}`,
-    unblock: `pods of ${without.map(hostedWorkload).join(', ')} run on the hub`,
+    unblock: isInCluster(cluster)
+      ? `pods of ${without.map(programLeaseName).join(', ')} run in the cluster; after two minutes without, the hub runs them`
+      : `pods of ${without.map(hostedWorkload).join(', ')} run on the hub`,
   }
 }

@@ -91,22 +91,27 @@ function wrongWithMachines(
 /** Why the inspection does not pass on one machine, in the reporter's words. */
 function wrongWith(
   inspection: Inspection,
-  { machine, health }: Reading,
+  { machine, health, hasBad }: Reading,
   { nodes, component }: { readonly nodes: Lookup<Node>; readonly component: string },
 ): string | undefined {
   if (health === 'Silent') return 'no heartbeat from its agent'
   const ref = machine.status?.nodeRef
-  const node = ref && nodes.get(ref.name)
-  if (inspection.nodeReady !== undefined) return isNodeReady(node) ? undefined : notReady(node)
+  const nodeOf = () => ref && nodes.get(ref.name)
+  if (inspection.nodeReady !== undefined) {
+    const node = nodeOf()
+    return isNodeReady(node) ? undefined : notReady(node)
+  }
   if (inspection.componentsHealthy !== undefined) {
     const { components } = machine.status ?? {}
     if (components === undefined) return 'its agent has reported no components'
+    if (!hasBad) return undefined
     // A component becomes Failed only through a switch of its own. Another failed component counts against its own version.
     const bad = components.find((c) => c.state === 'Degraded' || (c.state === 'Failed' && c.name === component))
     return bad && withMessage(`component ${bad.name} is ${bad.state}`, bad.message)
   }
   if (inspection.conditionAbsent !== undefined) {
     const { type, status } = inspection.conditionAbsent
+    const node = nodeOf()
     if (node === undefined) return 'its Node does not exist'
     const there = node.status?.conditions?.find((c) => c.type === type && c.status === status)
     return there && withMessage(`condition ${type} is ${status}`, there.message)

@@ -43,6 +43,8 @@ export interface SurveyInput {
   readonly rules: Rules
   /** Why the component cannot run its target next to what a machine runs. */
   readonly incompatible: (runs: string) => string | undefined
+  /** Why the machine can never run the target, as it is. */
+  readonly unfit: (machine: Machine) => string | undefined
   /** The target has secret values, sealed to a key that the machine's agent published. */
   readonly needsKey?: boolean
   /** Machines of pending or switching slices, of any component of the set. */
@@ -204,13 +206,13 @@ const NO_KEY = 'its agent has not published a key to encrypt secret values'
 function hindrance(
   reading: Reading,
   { index }: Track,
-  { refused, incompatible, needsKey }: SurveyInput,
+  { refused, incompatible, unfit, needsKey }: SurveyInput,
 ): Verdict | undefined {
   const { uid, runs, machine } = reading
+  const no = refused.get(uid) ?? unfit(machine)
+  if (no !== undefined) return { skipped: no }
   const notAdopted = adoptionWait(machine, reading.reports[index])
   if (notAdopted !== undefined) return { skipped: notAdopted }
-  const no = refused.get(uid)
-  if (no !== undefined) return { skipped: no }
   if (needsKey === true && machine.status?.agent?.publicKey === undefined) return { skipped: NO_KEY }
   const unmet = incompatible(runs)
   return unmet === undefined ? undefined : { unmet }

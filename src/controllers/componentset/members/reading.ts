@@ -2,7 +2,7 @@
 import type { Reason } from '#api/catalogue.ts'
 import { TAINTS } from '#api/names.ts'
 import type { ComponentOrder, ComponentStatus, Machine } from '#api/kinds/machine.ts'
-import { rebooting } from '#api/protocol/rebooting.ts'
+import { RETURNS_WITHIN_MS, rebooting } from '#api/protocol/rebooting.ts'
 import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'
 import { assertNever } from '#lib/errors.ts'
 import { isNodeFrozen } from '#permits/holds/in-force.ts'
@@ -37,10 +37,14 @@ export interface Reading {
   readonly runs: string
   /** Components that are the machine's only problem. A new version of one may fix it. */
   readonly brokenBy: ReadonlySet<string>
+  /** A component is Degraded or Failed. */
+  readonly hasBad: boolean
   /** A component is switching, or was ordered to. */
   readonly isBusy: boolean
   /** A file on its node forbids every disruption by the agent. */
   readonly isFrozen: boolean
+  /** An order is for a fresh copy of what was changed on the node: only then does the order's age matter. */
+  readonly hasFreshCopy: boolean
   /** By index of the component in the set. */
   readonly orders: readonly (ComponentOrder | undefined)[]
   readonly reports: readonly (ComponentStatus | undefined)[]
@@ -60,8 +64,8 @@ interface Found {
  * agent keeps running, and judges the version over a whole settle window.
  */
 export const LOST_AFTER_MS = 300_000
-/** Same as the machine controller's limit before a rebooting machine is Lost. */
-const REBOOTED_AFTER_MS = 900_000
+/** The longest limit of the machine controller before a rebooting machine is Lost: with a restart by its provider. */
+const REBOOTED_AFTER_MS = 2 * RETURNS_WITHIN_MS
 
 const JOINING: ReadonlySet<string | undefined> = new Set([
   undefined,
@@ -79,12 +83,14 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
   const reports = byIndex<ComponentStatus>(status?.components, indexOf)
   let isBusy = false
   let runs = ''
+  let hasBad = false
   let broken: ComponentStatus | undefined
   let bad = NONE
   if (hasOpenSwitch(machine)) isBusy = true
   const { health, why, isAwaited = false, isClosed = false } = healthOf(machine, node)
   for (const r of status?.components ?? []) {
     if (isSwitching(r.state)) isBusy = true
+    if (r.state === 'Degraded' || r.state === 'Failed') hasBad = true
     if (r.version !== undefined) runs += `${r.name} ${r.version}\n`
     if (isBad(r.state, status?.phase) || (isClosed && keepsClosed(r.state))) {
       broken = r
@@ -106,8 +112,10 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
     place: placeOf(machine, kind),
     runs,
     brokenBy: isBroken ? bad : NONE,
+    hasBad,
     isBusy,
     isFrozen: isNodeFrozen(machine),
+    hasFreshCopy: spec.components?.some((c) => c.fresh !== undefined) === true,
     orders,
     reports,
     found: orders.map(() => undefined),

@@ -98,8 +98,10 @@ export function closedByRefusal(
   { machines, lastForMs }: Refusals,
   { component, isRecovery }: DesiredComponent,
 ): Closed | undefined {
+  // Only a denied one is not asked for again at once.
   const own = [...permits.values()].filter(
-    ({ spec }) => spec.component?.name === component && spec.recovery === isRecovery,
+    ({ spec, status }) =>
+      status?.phase === 'Denied' && spec.component?.name === component && spec.recovery === isRecovery,
   )
   const forAll = own
     .filter((p) => ownRefusals(p).length === 0)

@@ -43,6 +43,10 @@ const isEvidence = (entry: unknown): entry is Evidence =>
   typeof entry['reason'] === 'string' &&
   Array.isArray(entry['machines'])
 
+/** Whether one of these components failed at this time or later, also if it was retried since. */
+export const hasFailedSince = (revision: ControllerRevision, components: readonly string[], since: number): boolean =>
+  evidenceOf(revision).some((e) => components.includes(e.component) && Date.parse(e.since) >= since)
+
 /** Read from the status. A set that lost its status finds the blocks on its revisions. */
 export function blocksSeen({ set }: Seen, revisions: readonly ControllerRevision[]): readonly Blocked[] {
   if (set.status?.revisions !== undefined) return set.status.revisions.blocked ?? []

@@ -62,8 +62,8 @@ function isLadderDone(context: Context, survey: Survey, { slices, blocks }: Roll
   if (context.problem !== undefined || context.outage !== undefined) return false
   if (blocks.some((b) => b.component === component)) return false
   if (slices.some((w) => w.component === component && isOpen(w))) return false
-  if (isAnyUnderWay(context, [survey])) return false
-  return sound.length + broken.length + unmet === 0 && updated * 2 > context.counting
+  if (sound.length + broken.length + unmet > 0 || updated * 2 <= context.counting) return false
+  return !isAnyUnderWay(context, [survey])
 }
 
 function withCompletions(

@@ -5,6 +5,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { isInRange } from '#nodes/placement/compatibility.ts'
+import { platformCheck } from '#nodes/placement/node-needs.ts'
 import { circleProblem, skewProblem, specsNamed } from '#nodes/placement/component-problems.ts'
 import type { Problem } from '#nodes/placement/problem.ts'
 import { readSelector } from '#nodes/placement/selecting.ts'
@@ -41,8 +42,31 @@ export function problemOf(
       unblock: 'a person puts the value into the Secret, or a commit corrects the reference',
     }
   return (
-    circleProblem(specs) ?? unmetRequirement(specs, () => offersOf(seen, members)) ?? skewProblem(specs, seen.apiServer)
+    circleProblem(specs) ??
+    unmetRequirement(specs, () => offersOf(seen, members)) ??
+    skewProblem(specs, seen.apiServer) ??
+    unfitEverywhere(specs, members)
   )
+}
+
+/** One machine that fits is enough: the others are skipped, each with its reason. */
+function unfitEverywhere(specs: readonly MachineComponentSpec[], members: readonly Reading[]): Problem | undefined {
+  if (members.length === 0) return undefined
+  for (const spec of specs) {
+    const check = platformCheck(spec)
+    let first: string | undefined
+    const isUnfit = members.every(({ name, machine }) => {
+      const why = check(machine.status?.platform ?? {})
+      first ??= why && `${name}: ${spec.component} ${spec.version} ${why}`
+      return why !== undefined
+    })
+    if (isUnfit)
+      return {
+        reason: 'RequirementUnmet',
+        message: `no machine of the set can run a declared version (first: ${first}); declare a version that fits them`,
+      }
+  }
+  return undefined
 }
 
 /** Another set that covers the same machines may declare the required component. */

@@ -115,6 +115,8 @@ function isMostlyForeign(
   let foreign = 0
   let counting = 0
   for (const reading of members) {
+    // The rest cannot make them the majority any more.
+    if ((counting - foreign) * 2 > members.length) return false
     if (reading.health === 'Joining' || reading.health === 'Leaving') continue
     counting++
     const order = reading.orders[index]

@@ -45,7 +45,7 @@ export interface Room {
   /** Why nothing may be opened right now. */
   readonly closed: Wait | undefined
   /** An unavailable machine, with the reason. */
-  readonly example: string | undefined
+  readonly example: () => string | undefined
 }
 
 export interface Opened {
@@ -331,11 +331,14 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   return { slices: [], slice: asked.slice, actions: asked.actions, costs, machines, wait: undefined }
 }
 
-const noBudget = ({ limit, free, example }: Room): Wait => ({
-  predicate: 'BudgetExhausted',
-  seen: `${counted(limit - free, 'machine', 'machines')} unavailable or switching (limit ${limit}, maxUnavailable)${example === undefined ? '' : `, such as ${example}`}`,
-  unblock: 'machines are available again, or maxUnavailable is raised',
-})
+const noBudget = ({ limit, free, example: exampleOf }: Room): Wait => {
+  const example = exampleOf()
+  return {
+    predicate: 'BudgetExhausted',
+    seen: `${counted(limit - free, 'machine', 'machines')} unavailable or switching (limit ${limit}, maxUnavailable)${example === undefined ? '' : `, such as ${example}`}`,
+    unblock: 'machines are available again, or maxUnavailable is raised',
+  }
+}
 
 const isCrowded = ({ atWork, open }: Slices): boolean => atWork >= MOST_AT_WORK || open >= MOST_OPEN
 

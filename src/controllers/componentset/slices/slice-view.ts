@@ -1,5 +1,5 @@
 // The current state of one slice: the result of each machine, and whether any is between two versions.
-import { readSliceTarget } from '#api/protocol/component-order.ts'
+import { type ComponentTarget, readSliceTarget } from '#api/protocol/component-order.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { activeMachines } from '#api/protocol/part.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
@@ -53,27 +53,53 @@ export function viewSlice(
   around: Surroundings,
   isGivenUp: boolean,
 ): SliceView {
-  const machines = activeMachines(slice).map((name) => viewMachine(name, slice, permit, around, isGivenUp))
+  const about: SliceAbout = {
+    slice,
+    permit,
+    wanted: readSliceTarget(slice),
+    index: around.indexOf(slice.component),
+    targets: firstBy(permit?.spec.targets ?? [], (t) => t.name),
+    verdicts: firstBy(permit?.status?.verdicts ?? [], (v) => v.target),
+    isGivenUp,
+  }
+  const machines = activeMachines(slice).map((name) => viewMachine(name, about, around))
   return { slice, permit, machines, isAnySwitching: machines.some((m) => m.isSwitching) }
+}
+
+/** What is the same for all machines of a slice; their parts of the permit by name, since a slice has up to a hundred. */
+interface SliceAbout {
+  readonly slice: Slice
+  readonly permit: OperationPermit | undefined
+  readonly wanted: ComponentTarget
+  readonly index: number
+  readonly targets: ReadonlyMap<string, OperationPermit['spec']['targets'][number]>
+  /** By UID of the target; undefined: of the whole permit. */
+  readonly verdicts: ReadonlyMap<string | undefined, Verdict>
+  readonly isGivenUp: boolean
+}
+
+type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
+
+function firstBy<K, T>(list: readonly T[], keyOf: (one: T) => K): ReadonlyMap<K, T> {
+  const found = new Map<K, T>()
+  for (const one of list) if (!found.has(keyOf(one))) found.set(keyOf(one), one)
+  return found
 }
 
 function viewMachine(
   name: string,
-  slice: Slice,
-  permit: OperationPermit | undefined,
+  { slice, permit, wanted, index, targets, verdicts, isGivenUp }: SliceAbout,
   around: Surroundings,
-  isGivenUp: boolean,
 ): SliceMachine {
-  const target = permit?.spec.targets.find((t) => t.name === name)
+  const target = targets.get(name)
   const found = around.readingOf(name)
   // Another machine of the same name is not the requested one.
   const reading = target !== undefined && found?.uid !== target.uid ? undefined : found
-  const index = around.indexOf(slice.component)
-  const standing = reading && standingOf(reading, index, readSliceTarget(slice))
+  const standing = reading && standingOf(reading, index, wanted)
   const result = target && permit?.spec.results?.[target.uid]
   const isUnavailable = reading !== undefined && isLost(reading, around.now)
   const isHalted = reading !== undefined && around.isHalted(reading, slice)
-  const verdict = permit?.status?.verdicts?.find((v) => v.target === target?.uid)?.verdict
+  const verdict = verdicts.get(target?.uid)?.verdict
   const isUngranted = verdict === 'Waiting'
   const base = { name, reading, standing, targetUid: target?.uid, result, isUngranted, isHalted }
   const isSwitching = standing === 'Switching' && !isUnavailable

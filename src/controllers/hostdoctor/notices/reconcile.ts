@@ -5,6 +5,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
+import type { Clock } from '#lib/clock.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { Controller } from '#runtime/controller.ts'
 import { controllerIn } from '#runtime/module.ts'
@@ -18,17 +19,23 @@ import { planPoll } from '../polls/plan.ts'
 const fieldManager = FIELD_MANAGERS.hostDoctor
 /** Events that an agent may report per machine and month. This bounds an agent that keeps reporting new ones. */
 const MOST_OF_MACHINE = 32
+/** Thousands of spot hosts may go within half a minute, which is no mass in a cluster of many more. */
+const LIST_EVERY_MS = 1_000
+
 /** Keyed by machine. */
 export function noticesController(
   context: ControllerContext,
   caches: DoctorCaches,
   isMass: typeof isMassReclaim = isMassReclaim,
 ): Controller {
+  const { client, clock } = context
+  const listed = atMostEvery(LIST_EVERY_MS, clock, async () => (await client.list(maintenanceEvent)).items)
   let massAt = -Infinity
-  const lingers = () => {
-    const now = context.clock.monotonic()
-    if (isMass(caches.machines.list(), caches.events.list(), context.clock.now())) massAt = now
-    return now - massAt < MASS_LINGERS_MS
+  const lingers = async () => {
+    const looksSo = (known: readonly MaintenanceEvent[]) => isMass(caches.machines.list(), known, clock.now())
+    // After a stale time the caches may show machines that have corrected their reports before the events that were made of those.
+    if (looksSo(caches.events.list()) || looksSo(await listed())) massAt = clock.monotonic()
+    return clock.monotonic() - massAt < MASS_LINGERS_MS
   }
   const controller = controllerIn(context, {
     name: 'hostdoctor-notices',
@@ -43,7 +50,10 @@ export function noticesController(
   return controller
 }
 
-type NoticeTools = ControllerContext & { readonly caches: DoctorCaches; readonly isMass: () => boolean }
+type NoticeTools = ControllerContext & {
+  readonly caches: DoctorCaches
+  readonly isMass: () => Promise<boolean>
+}
 
 async function reconcile(
   { client, log, events, caches, isMass: isMassNow }: NoticeTools,
@@ -61,7 +71,7 @@ async function reconcile(
   const fresh = cached.create.length === 0 ? machine : await client.get(machineType, { name }, { signal })
   if (fresh === undefined || fresh.metadata.uid !== machine.metadata.uid) return done
   const { create, update } = fresh === machine ? cached : planFor(fresh)
-  const isMass = create.some((w) => w.spec.kind === 'Reclaim') && isMassNow()
+  const isMass = create.some((w) => w.spec.kind === 'Reclaim') && (await isMassNow())
   if (isMass) {
     const note = 'half of the machines and more report that their hosts are being reclaimed; no node is drained for it'
     events.record(machine, { type: 'Warning', reason: 'MassReclaim', action: 'Reconcile', note })
@@ -91,3 +101,17 @@ const MASS_LINGERS_MS = 5 * 60_000
 
 /** Agents correct a mass of reports themselves. No change of this machine may show that. */
 const ASK_AGAIN_MS = 60_000
+
+/** In between, the last answer is given again, also while it is still asked for. A failure is forgotten. */
+function atMostEvery<T>(ms: number, clock: Clock, ask: () => Promise<T>): () => Promise<T> {
+  let last: { readonly at: number; readonly answer: Promise<T> } | undefined
+  return () => {
+    if (last !== undefined && clock.monotonic() - last.at < ms) return last.answer
+    const next = { at: clock.monotonic(), answer: ask() }
+    last = next
+    next.answer.catch(() => {
+      if (last === next) last = undefined
+    })
+    return next.answer
+  }
+}

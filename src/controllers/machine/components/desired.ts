@@ -126,6 +126,7 @@ function forSlice(entry: ComponentOrder, { set }: Claim, slice: Slice | undefine
 /** The one set that owns the component. */
 export function winner(claims: readonly Claim[], name: string, entry: ComponentOrder | undefined): Claim | undefined {
   const speaking = claims.filter((c) => c.components.some((w) => w.name === name))
+  if (speaking.length < 2) return speaking[0]
   const named = (c: Claim) => ({ name: c.set, priority: c.priority })
   return speaking.toSorted((a, b) => (goesBefore(named(a), named(b), entry?.setRef) ? -1 : 1))[0]
 }

@@ -16,9 +16,20 @@ interface Sight {
 export class Heartbeats {
   readonly #monotonic: () => number
   readonly #sights = new Map<string, Sight>()
+  #latestAt: number
+  /** When the latest gap without any renewal ended. */
+  #steadySince: number
 
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic
+    this.#latestAt = monotonic()
+    this.#steadySince = this.#latestAt
+  }
+
+  /** How long renewals of any Lease have arrived without a gap, in which all machines are silent. */
+  get steadyMs(): number {
+    const now = this.#monotonic()
+    return now - this.#latestAt > SILENT_AFTER_MS ? 0 : now - this.#steadySince
   }
 
   /** Records a Lease's renewal. Returns how long it was silent before, or undefined if it is new or unchanged. */
@@ -28,6 +39,8 @@ export class Heartbeats {
     if (before?.renewal === renewal) return undefined
     const at = this.#monotonic()
     this.#sights.set(lease, { renewal, at, isFirst: before === undefined })
+    if (at - this.#latestAt > SILENT_AFTER_MS) this.#steadySince = at
+    this.#latestAt = at
     return before && at - before.at
   }
 
@@ -47,9 +60,6 @@ export class Heartbeats {
 export const SILENT_AFTER_MS = 40_000
 /** After agent and node are both silent this long, the machine is Lost. */
 export const LOST_AFTER_MS = 60_000
-
-/** A host with much memory and many disks takes ten minutes to boot, including firmware, plus minutes to stop its units. */
-export const REBOOT_AFTER_MS = 900_000
 
 /** True: alive. False: silent for longer than the bound. Undefined: not known yet. */
 export function isBeating(heartbeat: Heartbeat, boundMs = SILENT_AFTER_MS): boolean | undefined {

@@ -2,6 +2,7 @@
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { WriteOutcome } from '#kube/outcome.ts'
@@ -16,6 +17,7 @@ import type { HostSightings } from './sightings.ts'
 export interface MachineTools {
   readonly client: KubeClient
   readonly clock: Clock
+  readonly log: Logger
   readonly random: Random
   readonly providers: Readonly<Record<string, Provider>>
   readonly cluster: string

@@ -1,5 +1,6 @@
 // Plans changes to a machine's Node: cordons, drains, the ownership mark, and the fields declared in Machine.spec. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
+import { isAccepted } from '#api/protocol/acceptance.ts'
 import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
@@ -79,13 +80,18 @@ export function nodeActions(seen: Seen, components: Orders['components']): Machi
   if (node === undefined || (isClosed(seen) && !isNodeReady(node))) return []
   // The agent has not joined yet.
   if (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen)) return []
-  const mayOpen = isClosed(seen) && areComponentsIn(seen, components)
+  // A pass counts once it is recorded.
+  const mayOpen = isClosed(seen) && areComponentsIn(seen, components) && isAccepted(machine, uidOf(node))
   if (syncedNode(node, { machine, areComponentsIn: mayOpen }).kind === 'Keep') return []
-  const reason = mayOpen ? 'the required components are installed' : 'the node differs from Machine.spec'
+  const opened =
+    machine.spec.acceptance === undefined
+      ? 'the required components are installed'
+      : 'the required components are installed, and the node was accepted'
+  const reason = mayOpen ? opened : 'the node differs from Machine.spec'
   return [{ kind: 'SyncNode', areComponentsIn: mayOpen, reason }]
 }
 
-function areComponentsIn(seen: Seen, components: Orders['components']): boolean {
+export function areComponentsIn(seen: Seen, components: Orders['components']): boolean {
   if (components.length === 0) return seen.claims.length === 0
   const left = isFirstInstall(seen) ? missingComponents : stoppedComponents
   return left(seen.machine, components).length === 0

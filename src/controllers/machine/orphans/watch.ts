@@ -1,6 +1,6 @@
 // Reports hosts that belong to no Machine at once. Deletes them only if the providers file allows it, after a grace period, with a fresh list of
 // Machines, and if neither Node nor agent was ever observed.
-import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { agentLeaseKey } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -194,7 +194,7 @@ export class OrphanWatch {
       if (claim !== undefined) return claim
       for (const { metadata } of page) machineNames.add(metadata.name ?? '')
     }
-    const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(host.machine) }
+    const key = agentLeaseKey(host.machine)
     const lease = await client.get(leaseType, key, { signal })
     for await (const nodes of listPages(client, nodeType, { signal })) {
       const observed = observedOn({ nodes, leaseNamed: () => lease, machineNames })(host)

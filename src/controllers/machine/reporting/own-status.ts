@@ -12,6 +12,8 @@ export function ownStatusOf(machine: Machine): OwnStatus {
     inServiceSince,
     commit,
     provisioning,
+    powerCycle,
+    acceptance,
     waitingFor,
     components = [],
     bootID,
@@ -20,7 +22,17 @@ export function ownStatusOf(machine: Machine): OwnStatus {
   const isOurs = (name: string) => machine.spec.components?.some((c) => c.name === name && c.workload === true)
   const reports = isObserved(machine) ? components : components.filter((c) => isOurs(c.name))
   return {
-    ...defined({ observedGeneration, phase, nodeRef, inServiceSince, commit, provisioning, waitingFor }),
+    ...defined({
+      observedGeneration,
+      phase,
+      nodeRef,
+      inServiceSince,
+      commit,
+      provisioning,
+      powerCycle,
+      acceptance,
+      waitingFor,
+    }),
     ...(reports.length > 0 && { components: reports }),
     ...(isObserved(machine) && bootID !== undefined && { bootID }),
     ...(isObserved(machine) && platform !== undefined && { platform }),

@@ -2,15 +2,16 @@
 import { isObserved } from '#nodes/machine-node.ts'
 import type { Phase } from '#api/phases.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { rebooting } from '#api/protocol/rebooting.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
 import type { WantedCondition } from '#kube/conditions.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { permitAnswer } from '#permits/permits.ts'
+import { acceptanceWait } from '../acceptance/plan.ts'
 import type { Waiting } from '../actions.ts'
 import { lateJoinWait } from '../provisioning/late-join.ts'
-import { type Seen, hasJoined, missingComponents } from '../seen.ts'
+import { rebootWait } from '../reboots/report.ts'
+import { type Seen, hasJoined, isClosed, missingComponents } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** No controller serves such a machine. */
@@ -69,15 +70,18 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready, no
       return installWait(seen)
     case 'Lost':
       return lostWait(seen)
-    case 'NotReady':
+    case 'NotReady': {
+      const accepting = acceptanceWait(seen)
+      if (isClosed(seen) && accepting?.seen === ready.message) return accepting
       return {
         predicate: ready.reason,
         seen: ready.message,
         unblock:
           ready.reason === 'LeaseExpired' ? reportsAgain(seen) : (UNBLOCKS[ready.reason] ?? 'the component is healthy'),
       }
+    }
     case 'Updating':
-      return rebootWait(seen.machine)
+      return rebootWait(seen)
     case 'Ready':
     case 'Repairing':
     case 'Draining':
@@ -86,17 +90,6 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready, no
     default:
       return phase satisfies never
   }
-}
-
-function rebootWait(machine: Machine): Waiting | undefined {
-  const reboot = rebooting(machine)
-  return (
-    reboot && {
-      predicate: 'Rebooted',
-      seen: `rebooting since ${reboot.since} for ${reboot.component}`,
-      unblock: `its agent reports from the next boot; otherwise a person starts the host: kubenode events machine/${nameOf(machine)}`,
-    }
-  )
 }
 
 /** What makes a machine in service Ready again. Everything else concerns a component. */
@@ -167,12 +160,13 @@ const MAX_SEEN = 200
 /** For a component whose installation is not blocked. */
 const ON_ITS_WAY: ReadonlySet<string> = new Set(['Progressing', 'NotYetObserved'])
 
-function installWait({ machine, claims }: Seen): Waiting {
+function installWait(seen: Seen): Waiting {
+  const { machine, claims } = seen
   const wanted = machine.spec.components ?? []
   const predicate = 'ComponentsIn'
   if (wanted.length === 0)
     return claims.length === 0
-      ? { predicate, seen: 'about to be uncordoned', unblock: 'its Node is Ready' }
+      ? (acceptanceWait(seen) ?? { predicate, seen: 'about to be uncordoned', unblock: 'its Node is Ready' })
       : {
           predicate,
           seen: 'its sets have not assigned components yet',
@@ -180,7 +174,8 @@ function installWait({ machine, claims }: Seen): Waiting {
         }
   const problems = missingComponents(machine, wanted)
   const missing = problems.map((c) => c.name)
-  if (missing.length === 0) return { predicate, seen: 'all components are installed', unblock: 'its Node is Ready' }
+  if (missing.length === 0)
+    return acceptanceWait(seen) ?? { predicate, seen: 'all components are installed', unblock: 'its Node is Ready' }
   const some = missing.slice(0, MOST_NAMED).join(', ')
   const count = `${missing.length} of ${counted(wanted.length, 'component', 'components')} not installed: ${some}${missing.length > MOST_NAMED ? ' …' : ''}`
   const stuck = problems.find((c) => !ON_ITS_WAY.has(c.reason))

@@ -9,7 +9,7 @@ import type { MachineSetAction, MachineSetPlan } from '../actions.ts'
 import { deleteOrder } from '../removal/delete-order.ts'
 import { held, removals, silenceFreeze } from '../removal/plan.ts'
 import { type Seen, hasFinalizer, isOwned, isZombie, openPermit } from '../seen.ts'
-import { OTHERS_REQUEUE_MS, graceLeftMs, spareOf, successorsOf } from './successors.ts'
+import { OTHERS_REQUEUE_MS, SUCCESSION_GRACE_MS, graceLeftMs, spareOf, successorsOf } from './successors.ts'
 import { withPermits } from '../plan-permits.ts'
 
 /** Machines handed over or released per reconcile. */
@@ -93,7 +93,7 @@ function movesOf(seen: Seen, alive: readonly Machine[]): readonly Move[] {
 const WAITS_FOR_SUCCESSOR = {
   predicate: 'Succession',
   seen: 'no other set has taken over its machines yet',
-  unblock: 'a MachineSet selects them; otherwise they are removed under permits',
+  unblock: `a MachineSet selects them; without one they are removed under permits after ${SUCCESSION_GRACE_MS / 1_000}s`,
 } as const
 
 function leaving(seen: Seen, alive: readonly Machine[], now: number): MachineSetPlan {

@@ -75,6 +75,8 @@ export class VerdictBook {
   readonly #stamps = new FutureStamps()
   readonly #recorded = new WeakMap<NodeRemedier, ReadonlyMap<string, number>>()
   #active: readonly ActiveRule[] = []
+  /** Positions of the rules with a selector. */
+  #selective: readonly number[] = []
   #ruleset: Ruleset = createRuleset([])
   #speaksOf = { repairs: false, cluster: false }
   #counts: Counted[] = []
@@ -146,6 +148,7 @@ export class VerdictBook {
     if (active.length === this.#active.length && active.every((a, i) => a === this.#active[i])) return false
     this.#version++
     this.#active = active
+    this.#selective = active.flatMap(({ spec }, position) => (spec.nodeSelector === undefined ? [] : [position]))
     this.#ruleset = createRuleset(active.map((a) => a.rule))
     const needs = active.map((a) => needsOf(a.rule))
     this.#speaksOf = { repairs: needs.some((n) => n.repairs), cluster: needs.some((n) => n.cluster) }
@@ -183,9 +186,7 @@ export class VerdictBook {
 
   async #ask(view: NodeView, before: Entry | undefined, question: Question, now: number): Promise<Entry> {
     const { labels } = view.node.metadata
-    const selectedBy = this.#active.flatMap(({ spec, selects }, position) =>
-      spec.nodeSelector !== undefined && selects(labels) ? [position] : [],
-    )
+    const selectedBy = this.#selective.filter((position) => this.#active[position]?.selects(labels))
     const plain = this.#plainFacts(view, question, now)
     const candidates = this.#ruleset.index
       .candidates(plain)
@@ -221,7 +222,7 @@ export class VerdictBook {
   /** All facts that the index may read. Facts about peers are tallies, which no index covers. */
   #plainFacts(view: NodeView, { repairsOf }: Question, now: number): Facts {
     const { repairs, cluster } = this.#speaksOf
-    const facts = this.#stamps.settle(view.uid, view.facts, now)
+    const facts = this.#stamps.settle(view.uid, view.facts, now, view.node.status?.conditions)
     if (!repairs && !cluster) return facts
     return {
       ...facts,

@@ -3,6 +3,7 @@ import { permitAnswer } from '#permits/permits.ts'
 import type { JobPlan } from '../actions.ts'
 import { operationName } from '#api/protocol/operations.ts'
 import { type Seen, targetOf } from '../seen.ts'
+import { endText } from '../plan-acceptance.ts'
 import { finish, isStarted, move } from '../plan-transitions.ts'
 import type { Turn } from './turn.ts'
 
@@ -40,6 +41,6 @@ export function waitForAgent(seen: Seen, now: number, { index, step, isLate, lat
 function lost(seen: Seen, now: number, what: string): JobPlan {
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   const phase = move(seen, 'finish', { outcomeKnown: true, noStepStarted: true })
-  const message = `no heartbeat from the agent since it started ${what}`
+  const message = endText(seen, `no heartbeat from the agent since it started ${what}`)
   return { actions: [], change: { ...phase, outcome: 'Escalated', message, finishedAt: now } }
 }

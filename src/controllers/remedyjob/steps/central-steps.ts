@@ -5,11 +5,14 @@ import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
+import { acceptanceOf } from '#nodes/faults/acceptance.ts'
 import { isFencedBy } from '#nodes/fence.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { JobPlan } from '../actions.ts'
 import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
-import { type JobStep, type Seen, cordonOwner, isFrozen, targetOf } from '../seen.ts'
+import { type JobStep, type Seen, cordonOwner, isFrozen, needsRescue, targetOf } from '../seen.ts'
+import { MAX_OUTPUT, outputEnd } from './step-output.ts'
+import { NOT_ACCEPTED } from '../plan-acceptance.ts'
 import { finish, isStarted } from '../plan-transitions.ts'
 import type { Turn } from './turn.ts'
 import { unwanted } from '../plan-holds.ts'
@@ -34,9 +37,9 @@ export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan
   if (turn.executor === 'Provider') return rebootStep(seen, now, turn, step)
   if (isForbidden(seen, operation) && !turn.isLate) return byFile(turn)
   if (!seen.isFresh) return { actions: [], needsFresh: true }
-  if (turn.isLate || isOver(operation, step, now))
-    return ended(step, now, 'Failed', `timed out${step.output === undefined ? '' : `: ${step.output}`}`)
-  const why = operation.drain === undefined ? undefined : unwanted(seen, now)
+  if (turn.isLate || isOver(operation, step, now)) return ended(step, now, 'Failed', timedOut(step))
+  // A reboot that was ordered can no longer be called back.
+  const why = limitOf(operation) === undefined || step.verb === 'Reboot' ? undefined : unwanted(seen, now)
   if (why !== undefined) return ended(step, now, 'Failed', `aborted: ${why}`)
   // Most steps can be repeated: each pass only requests what is still missing. But never without a permit.
   const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
@@ -54,9 +57,13 @@ function goingOn(
 ): Pick<JobPlan, 'waiting'> {
   if (output === '') return {}
   const { drain } = operation
+  const limit = limitOf(operation)
   const unblock =
-    drain === undefined ? 'the step finishes' : `the pods have left the node; aborted after ${drain.timeout}`
-  return { waiting: { predicate: 'WaitingForOther', seen: `step ${index} ${name}: ${output}`, unblock } }
+    drain === undefined
+      ? `the step finishes${limit === undefined ? '' : `; aborted after ${limit}`}`
+      : `the pods have left the node; aborted after ${drain.timeout}`
+  const now = output.slice(output.lastIndexOf('\n') + 1)
+  return { waiting: { predicate: 'WaitingForOther', seen: `step ${index} ${name}: ${now}`, unblock } }
 }
 
 function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['operation']): JobPlan {
@@ -98,6 +105,9 @@ function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['op
   return { actions: [], change: { step: begun } }
 }
 
+const timedOut = ({ output }: JobStep): string =>
+  output === undefined ? 'timed out' : `timed out: ${outputEnd(output, MAX_OUTPUT - 'timed out: '.length)}`
+
 /** A repair does not depend on its report to the vendor: a controller restart at that moment must not cost it an attempt. */
 const unsent = ({ reportFault }: Operation): 'Skipped' | 'Failed' => (reportFault === undefined ? 'Failed' : 'Skipped')
 
@@ -129,9 +139,13 @@ const byFile = ({ index, operation }: CentralTurn): JobPlan => ({
   requeueAfter: REQUEUE_MS,
 })
 
-/** A drain has its own timeout within that of the job. */
-function isOver({ drain }: Operation, { startedAt }: JobStep, now: number): boolean {
-  return drain !== undefined && now - Date.parse(startedAt ?? '') >= parseDuration(drain.timeout)
+/** Its own timeout, within that of the job. */
+const limitOf = ({ drain, rescue, rescueReboot }: Operation): string | undefined =>
+  (drain ?? rescue ?? rescueReboot)?.timeout
+
+function isOver(operation: Operation, { startedAt }: JobStep, now: number): boolean {
+  const limit = limitOf(operation)
+  return limit !== undefined && now - Date.parse(startedAt ?? '') >= parseDuration(limit)
 }
 
 /** Some client is deleting its Machine: the replace step has reached its goal. */
@@ -165,14 +179,19 @@ function rebootStep(seen: Seen, now: number, { isLate, operation }: Turn, step: 
 }
 
 /** Why the step has nothing to do. Undefined if it must run. */
-function whyUnneeded(seen: Seen, { cordon, uncordon, fence, drain, reportFault }: Operation): string | undefined {
-  const { node, job, hasPods } = seen
+function whyUnneeded(
+  seen: Seen,
+  { cordon, uncordon, fence, drain, reportFault, rescue, rescueReboot }: Operation,
+): string | undefined {
+  const { node, job, others, hasPods } = seen
   const owner = cordonOwner(job)
   if (cordon !== undefined && isCordonedBy(node, owner)) return 'already cordoned for this repair'
   if (uncordon !== undefined && node !== undefined && !isCordonedBy(node, owner)) return 'not cordoned for this repair'
+  if (uncordon !== undefined && acceptanceOf(job, others).kind === 'Missing') return NOT_ACCEPTED
   if (fence !== undefined && isFencedBy(node, owner)) return 'already fenced for this repair'
   if (drain !== undefined && hasPods === false) return 'no pods to evict'
   if (reportFault !== undefined && isReported(seen)) return 'already reported for this incident'
+  if ((rescue ?? rescueReboot) !== undefined && !needsRescue(seen)) return 'the agent is not known to be silent'
   return undefined
 }
 

@@ -12,6 +12,7 @@ import { deleteExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { callWebhook } from './call-webhook.ts'
 import { fenceOff } from './fence-off.ts'
+import { rescuePass } from './rescue.ts'
 import { reportFault } from './report-fault.ts'
 import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
 import {
@@ -43,6 +44,9 @@ export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal:
   const by = { permit: permitName(job) }
   const operations = operationFacts(operation)?.disruptions ?? []
   const act = { by, operations, target: targetOf(seen)?.uid ?? '', signal }
+  // Before its session, a rescue waits for its key and for a turn.
+  if (name === 'rescue' || name === 'rescueReboot')
+    return rescuePass(tools, step, seen, (rescue) => underPermit(readingPermits(tools.client), act, rescue), signal)
   return underPermit(readPermit(tools, seen), act, (clearance) =>
     disrupt(clearance, tools, { step, operation, name }, seen, signal),
   )
@@ -61,7 +65,7 @@ const nodeToolsFor = (tools: JobTools, { isFresh, node }: Seen, signal: AbortSig
 interface Central {
   readonly step: JobStep
   readonly operation: Operation
-  readonly name: Exclude<CentralOperation, 'uncordon'>
+  readonly name: Exclude<CentralOperation, 'uncordon' | 'rescue' | 'rescueReboot'>
 }
 
 async function disrupt(

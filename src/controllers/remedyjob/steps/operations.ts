@@ -30,7 +30,8 @@ export function disruptionsOf({ spec }: RemedyOperationJob): readonly Disruption
 export function componentOf({
   spec,
 }: RemedyOperationJob): { readonly name: string; readonly version?: string } | undefined {
-  const names = new Set(spec.operations.flatMap((o) => componentIn(o) ?? []))
+  // A script that accepts the node changes no component.
+  const names = new Set(spec.operations.flatMap((o, n) => (n === spec.acceptance ? [] : (componentIn(o) ?? []))))
   const [name] = names
   return name !== undefined && names.size === 1 ? { name } : undefined
 }

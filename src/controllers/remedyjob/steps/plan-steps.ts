@@ -9,7 +9,7 @@ import type { JobAction, JobPlan } from '../actions.ts'
 import type { StepExecutor } from '#api/protocol/job.ts'
 import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
-import { type Seen, isFrozen, isSilent, nextOperation, phaseOf } from '../seen.ts'
+import { type JobStep, type Seen, isFrozen, isSilent, nextOperation, phaseOf } from '../seen.ts'
 import { takeOverInMs, waitedMs } from './take-over.ts'
 import type { Held } from '../plan-holds.ts'
 import { finish, isStarted, move, waitForHold } from '../plan-transitions.ts'
@@ -39,8 +39,7 @@ export function planSteps(seen: Seen, now: number): JobPlan {
     }
   }
   const step = job.status?.steps?.find((s) => s.index === index)
-  if (step?.outcome === 'Failed')
-    return finish(seen, now, 'Transient', `step ${index} ${operationName(operation)} failed: ${lastLine(step.output)}`)
+  if (step?.outcome === 'Failed') return finish(seen, now, 'Transient', failureText(seen, index, operation, step))
   const deadline = Date.parse(job.status?.startedAt ?? '') + parseDuration(job.spec.timeout)
   const turn: Turn = { index, step, isLate: !(now < deadline), lateMs: now - deadline, operation }
   // Replacing a machine removes its node.
@@ -74,6 +73,14 @@ function firstExecutor(seen: Seen, operation: Operation): StepExecutor {
 }
 
 const node = ({ node: found, job }: Seen) => (found?.metadata.uid === job.spec.node.uid ? found : undefined)
+
+function failureText({ job }: Seen, index: number, operation: Operation, { output }: JobStep): string {
+  const { component = '', version = '' } = operation.runScript ?? {}
+  return index === job.spec.acceptance
+    ? `script ${component} ${version} failed: ${lastLine(output)}`
+    : `step ${index} ${operationName(operation)} failed: ${lastLine(output)}`
+}
+
 const lastLine = (output: string | undefined): string => (output ?? '').trim().split('\n').at(-1)?.slice(0, 120) ?? ''
 
 /** The node no longer exists, and the steps started there ended with it. */

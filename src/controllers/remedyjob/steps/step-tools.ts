@@ -7,6 +7,7 @@ import type { NodeTools } from '#nodes/change-node.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Swap } from '#runtime/compare-and-swap.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
+import type { SshSessions } from '#ssh/ssh-sessions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { StepResult } from '../actions.ts'
 import type { Seen } from '../seen.ts'
@@ -19,6 +20,8 @@ export interface JobTools {
   readonly providers: Readonly<Record<string, Provider>>
   readonly off: OffSightings
   readonly outbound?: OutboundPlaces
+  /** Absent: these controllers use no SSH. */
+  readonly sessions?: Pick<SshSessions, 'inTurn'>
 }
 
 export const nodeTools = ({ client, clock, random }: JobTools, signal: AbortSignal): NodeTools => ({

@@ -1,7 +1,7 @@
 // Whether an agent has sent a heartbeat since a verification started. A component's healthy report may be from before the repair. Only with a live
 // agent does the lack of a new report mean that its probes still pass.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { agentLeaseKey } from '#api/names.ts'
 import { uidOf } from '#api/schema/object-meta.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
@@ -29,7 +29,7 @@ export class Heartbeats {
   async isReporting(job: RemedyOperationJob): Promise<boolean> {
     const { machine } = job.spec
     if (machine === undefined) return false
-    const name = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine) }
+    const name = agentLeaseKey(machine)
     const lease = await this.#client.get(leaseType, name).catch(() => undefined)
     const before = this.#known.get(uidOf(job))
     const renewed = lease?.spec?.renewTime ?? before?.renewed

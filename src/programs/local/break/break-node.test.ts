@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -63,6 +63,17 @@ test('a line is written that a rule of the node reads, or nothing', () => {
   provoke('kernel-log', node, {})
   const written = readFileSync(join(node.root, 'var/log/messages'), 'utf8')
   expect(written).toBe('lamp: dark (provoked by kubenode local break)\n')
+})
+
+test('a part is broken as its kernel would say it, and well again when it is undone', () => {
+  const memory = join(node.root, 'sys/devices/system/edac/mc/mc0/dimm0')
+  provoke('memory', node, {})
+  expect(readFileSync(join(memory, 'dimm_ue_count'), 'utf8')).toBe('1\n')
+  expect(readFileSync(join(memory, 'dimm_label'), 'utf8')).toBe('DIMM_A1\n')
+  undo('memory', node, {})
+  expect(readFileSync(join(memory, 'dimm_ue_count'), 'utf8')).toBe('0\n')
+  provoke('card', node, {})
+  expect(existsSync(join(node.root, 'sys/bus/pci/devices/0000:3b:00.0/aer_dev_fatal'))).toBe(true)
 })
 
 test('each fault is possible on a process node, or there is a reason', () => {

@@ -1,5 +1,5 @@
 // Provokes a fault on one node of the local fleet, or undoes it. Signals only processes that the node's own files name with their start time.
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseConfig } from '#api/agent-config/agent-config.ts'
 import { livingStat, type ProcessId } from '#agent/supervise/proc.ts'
@@ -15,7 +15,7 @@ import { businessFolders, layoutOf, readState } from '../layout.ts'
 import { localErrors } from '../local-errors.ts'
 import { isLocked } from '../lock.ts'
 import { ownFleetFolder } from '../own-fleet.ts'
-import { type Fault, POSSIBLE, whyImpossible } from './faults.ts'
+import { type Fault, PARTS, type PartFault, POSSIBLE, whyImpossible } from './faults.ts'
 
 export interface BreakAsked {
   readonly data?: string
@@ -64,6 +64,7 @@ function nodeNamed(name: string, folders: readonly string[]): NodeLayout {
 
 export function provoke(fault: Fault, node: NodeLayout, asked: BreakAsked): string {
   if (fault === 'kernel-log') return writeLine(node)
+  if (PARTS[fault] !== undefined) return playPart(PARTS[fault], 'broken', node)
   const { what, id } = targetOf(fault, node, asked)
   process.kill(id.pid, 'SIGSTOP')
   return `${what} (pid ${id.pid}) is stopped: it runs no more until it is continued`
@@ -71,6 +72,7 @@ export function provoke(fault: Fault, node: NodeLayout, asked: BreakAsked): stri
 
 export function undo(fault: Fault, node: NodeLayout, asked: BreakAsked): string {
   if (fault === 'kernel-log') return 'nothing to undo: the line stays in the log, and its condition ends by itself'
+  if (PARTS[fault] !== undefined) return playPart(PARTS[fault], 'well', node)
   const { what, id } = targetOf(fault, node, asked)
   process.kill(id.pid, 'SIGCONT')
   return `${what} (pid ${id.pid}) is continued`
@@ -102,6 +104,14 @@ function agentOf(node: NodeLayout): ProcessId | undefined {
 function living(what: string, id: ProcessId | undefined): ProcessId {
   if (id === undefined || livingStat(id) === undefined) throw new KubeNodeError(localErrors.KN1234_ended({ what }))
   return id
+}
+
+function playPart({ what, constant, counter }: PartFault, state: 'well' | 'broken', { sys }: NodeLayout): string {
+  for (const [file, text] of [...Object.entries(constant), [counter.file, counter[state]] as const]) {
+    mkdirSync(dirname(join(sys, file)), { recursive: true })
+    writeFileSync(join(sys, file), `${text}\n`)
+  }
+  return state === 'broken' ? `${what}: ${join(sys, counter.file)}` : `no longer: ${what}`
 }
 
 /** Only a pattern without special characters is a line that it matches. */

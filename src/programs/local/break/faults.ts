@@ -1,7 +1,7 @@
 // The faults that a person may provoke on a node of the local fleet: what happens then, where to watch it, and why a driver cannot have it. Data.
 import type { Driver } from '../driver.ts'
 
-export const FAULTS = ['hung', 'network', 'kernel-log', 'disk', 'clock', 'memory'] as const
+export const FAULTS = ['hung', 'network', 'kernel-log', 'memory', 'card', 'disk', 'clock'] as const
 export type Fault = (typeof FAULTS)[number]
 
 interface FaultFacts {
@@ -14,12 +14,13 @@ interface FaultFacts {
 }
 
 const WHY = (node: string): string => `kubenode why node/${node}`
+const JOBS = (): string => 'kubenode get remedyoperationjobs'
 
 /** Faults of a process node. The others need a machine of their own. */
 export const POSSIBLE: Readonly<Partial<Record<Fault, FaultFacts>>> = {
   hung: {
     effect: 'the agent finds the component frozen, and a rule has it restarted under a permit',
-    watch: () => 'kubenode get remedyoperationjobs',
+    watch: JOBS,
     ends: 'the restart ends it, within about ten seconds',
   },
   network: {
@@ -32,13 +33,48 @@ export const POSSIBLE: Readonly<Partial<Record<Fault, FaultFacts>>> = {
     watch: WHY,
     ends: 'the condition ends by itself after the time that the log rule gives',
   },
+  memory: {
+    effect:
+      'the agent finds it within a minute; a rule drains the node and has another machine take its place, under a permit; a rule in DryRun only shows it',
+    watch: JOBS,
+    ends: 'the new machine has memory of its own; undo it before that to keep this one',
+  },
+  card: {
+    effect:
+      'the agent finds it within a minute; a rule drains and reboots it under a permit and then watches it for ten minutes; a rule in DryRun only shows it',
+    watch: JOBS,
+    ends: 'the reboot ends it: after a boot a kernel counts from zero',
+  },
+}
+
+/** What a part of the hardware says in /sys when it fails: each file of the node, and what is in it before and after. */
+export const PARTS: Readonly<Partial<Record<Fault, PartFault>>> = {
+  memory: {
+    what: 'module DIMM_A1 counts an error that it could not correct',
+    constant: { 'devices/system/edac/mc/mc0/dimm0/dimm_label': 'DIMM_A1' },
+    counter: { file: 'devices/system/edac/mc/mc0/dimm0/dimm_ue_count', well: '0', broken: '1' },
+  },
+  card: {
+    what: 'the card in slot 3b:00.0 counts a fatal PCIe error',
+    constant: { 'bus/pci/devices/0000:3b:00.0/current_link_width': '16' },
+    counter: {
+      file: 'bus/pci/devices/0000:3b:00.0/aer_dev_fatal',
+      well: 'TOTAL_ERR_FATAL 0',
+      broken: 'TOTAL_ERR_FATAL 1',
+    },
+  },
+}
+
+export interface PartFault {
+  readonly what: string
+  readonly constant: Readonly<Record<string, string>>
+  readonly counter: { readonly file: string; readonly well: string; readonly broken: string }
 }
 
 const SHARED = 'the nodes are processes of this machine and share its'
 const IMPOSSIBLE: Readonly<Record<string, string>> = {
   disk: `${SHARED} disks`,
   clock: `${SHARED} clock`,
-  memory: `${SHARED} memory`,
 }
 
 /** Undefined: it is possible. */

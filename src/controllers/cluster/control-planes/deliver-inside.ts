@@ -1,0 +1,52 @@
+// Delivers what the hub declares for a Cluster to its API server, with an Inventory there, so that what is no longer declared is removed. Decides nothing.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { ANNOTATIONS, CLUSTERS_NAMESPACE } from '#api/names.ts'
+import { connectTo } from '#delivery/connection.ts'
+import { deliver } from '#delivery/deliver.ts'
+import type { DesiredObject } from '#delivery/desired.ts'
+import { refText } from '#delivery/object-ref.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type Clock, timestamp } from '#lib/clock.ts'
+import { printableLine } from '#lib/printable.ts'
+
+/** All of them belong to one Cluster, and go at once when it no longer wants them. */
+const PRUNE = { enabled: true, guard: '100%' } as const
+/** For a Cluster that no commit declares. */
+const NO_COMMIT = '0'.repeat(40)
+
+export interface InsideTools {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+interface Inside {
+  readonly cluster: Cluster
+  /** What the connection calls the cluster. */
+  readonly name: string
+  readonly track: 'addons' | 'programs'
+  readonly objects: readonly DesiredObject[]
+}
+
+/** `problems`: what its API server refused, or another writer holds, by object. */
+export async function deliverInside({ client, clock, signal }: InsideTools, { cluster, name, track, objects }: Inside) {
+  const commit = cluster.metadata.annotations?.[ANNOTATIONS.commit] ?? NO_COMMIT
+  const { plan, result, after } = await deliver(
+    connectTo(name, client, () => clock.now()),
+    {
+      target: { objects, rejected: [] },
+      // No FleetSource can have this name: none exists in that namespace.
+      owner: { source: `${CLUSTERS_NAMESPACE}/${track}`, track, target: 'Member' },
+      mark: { commit, release: undefined, appliedAt: timestamp(clock.now()) },
+      config: { commit, prune: PRUNE, drift: 'Correct' },
+      elsewhere: new Set(),
+      approved: new Set(),
+      signal,
+    },
+  )
+  const problems: readonly (readonly [object: string, message: string])[] = [
+    ...plan.operations.flatMap((o) => (o.kind === 'Conflict' ? [[refText(o.ref), o.detail] as const] : [])),
+    ...result.failures.map(({ ref, message }) => [refText(ref), printableLine(message)] as const),
+  ]
+  return { problems, after }
+}
