@@ -76,17 +76,20 @@ async function measure(hub: Hub, { size, each, isFirst, settleMs, restMs }: Meas
   )
   try {
     await untilLed(hub, size, `${size} Clusters, ${each} in a process`)
+    const processes = (): readonly number[] => withChildren(replicas.map((r) => r.pid ?? 0))
     let leadMs = 0
     if (isFirst) {
+      const { length: without } = processes()
       const began = performance.now()
       await declare(hub, EXTRA)
       await untilLed(hub, size + 1, 'one more Cluster')
       leadMs = Math.round(performance.now() - began)
       await hub.client.delete(clusterKind, keyOf(EXTRA))
       await until(hub, 'it is deleted', async () => (await hub.client.get(clusterKind, keyOf(EXTRA))) === undefined)
+      await until(hub, 'its processes have ended', () => Promise.resolve(processes().length <= without))
     }
     await systemClock.sleep(settleMs)
-    const pids = withChildren(replicas.map((r) => r.pid ?? 0))
+    const pids = processes()
     const before = sum(pids)
     await systemClock.sleep(restMs)
     const cpuMs = ((sum(pids) - before) * 1_000) / (restMs / 1_000)
@@ -105,12 +108,19 @@ const sum = (pids: readonly number[]): number => pids.reduce((all, pid) => all +
 
 /** The processes and all that they started. */
 function withChildren(parents: readonly number[]): readonly number[] {
-  const children = parents.flatMap((parent) =>
-    readdirSync(`/proc/${parent}/task`).flatMap((task) =>
-      readFileSync(`/proc/${parent}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-    ),
-  )
+  const children = parents.flatMap(childrenOf)
   return children.length === 0 ? parents : [...parents, ...withChildren(children)]
+}
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    )
+  } catch {
+    // It ended.
+    return []
+  }
 }
 
 /** After those of the curve. */

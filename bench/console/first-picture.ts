@@ -28,7 +28,8 @@ export async function firstPicture(
   const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] })
   try {
     const text = `${machines.toLocaleString('en')} machine`
-    const url = `${origin}/#/machines/${cluster}`
+    // A few machines would be cards.
+    const url = `${origin}/#/machines/${cluster}?draw=map`
     const session = cookies.split('; ').map((cookie) => {
       const [name = '', ...value] = cookie.split('=')
       return { name, value: value.join('='), url: origin }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -16,11 +17,16 @@ import {
   silenced,
   workingMachine,
 } from '#test/support/fleets/rollout-fleet.ts'
+import { newRecord } from '#controllers/machineset/template/taken.ts'
 import { durationsOf } from '#explain/durations.ts'
-import { forecast } from './forecast.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import { type Forecast, forecast } from './forecast.ts'
 import { INVENTORY_FORM, type Inventory } from './inventory.ts'
 import { expectedObjects } from './objects.ts'
+import { outlookOf } from './plan/outlook.ts'
+import { outlookLines } from './plan/text.ts'
 import { predict } from './predict.ts'
+import { ASSUMED_REBOOT_MS } from './simulation/reboot-time.ts'
 
 const SET = componentSet({ beacon: '1.0.0' }, { soak: '10m' })
 const NEXT = componentSet({ beacon: '1.1.0' }, { soak: '10m' })
@@ -88,6 +94,22 @@ describe('the forecast of a rollout', () => {
     expect([...steps.values()].map((of) => of.reduce((n, s) => n + s.machines.length, 0))).toEqual([1, 5, 10, 24])
     // Four machines at a time: 1, 2, 3 and 6 turns of a minute and a half, and a soak after each step; a step's last machine may switch with the next step.
     expect(Math.abs(ms / 60_000 - (4 * 10 + 12 * 1.5))).toBeLessThan(4)
+  })
+
+  test('a version that reboots its machines counts them, and takes the time of a boot more', async () => {
+    const reboot = (version: string) => component('beacon', version, { disruption: 'Reboot' })
+    const run = (...components: readonly MachineComponent[]) => forecastOf(inventory(fleetOf(1), { components }))
+    const plain = await run(component('beacon', '1.0.0'), component('beacon', '1.1.0'))
+    const first = await run(component('beacon', '1.0.0'), reboot('1.1.0'))
+    // The recorded durations are those of reboots.
+    const again = await run(reboot('1.0.0'), reboot('1.1.0'))
+    expect([plain, first, again].map(({ slices }) => slices.map((s) => [s.reboots, s.drains]))).toEqual([
+      [[false, false]],
+      [[true, true]],
+      [[true, true]],
+    ])
+    const took = ({ slices }: Forecast) => (slices[0]?.done ?? 0) - (slices[0]?.begun ?? 0)
+    expect(took(first) - took(again)).toBe(ASSUMED_REBOOT_MS)
   })
 
   test('a commit that changes nothing that is rolled out has none', async () => {
@@ -243,5 +265,48 @@ describe('work on hosts', () => {
   ])('that %s is not', async (_, event) => {
     const [free, other] = [await predicted([]), await predicted([event])]
     expect([other.booked, other.p50]).toEqual([[], free.p50])
+  })
+})
+
+describe('a changed template of a pool', () => {
+  const owner = { apiVersion: API_GROUP_VERSION, kind: 'MachineSet', name: 'w', uid: 'pool', controller: true }
+  const pool = (labels: Readonly<Record<string, string>>, taints: readonly object[] = []): MachineSet =>
+    applyDefaults(machineSet.schema, {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'MachineSet',
+      metadata: { name: 'w', uid: 'pool' },
+      spec: {
+        replicas: 3,
+        selector: { matchLabels: { pool: 'w' } },
+        template: { metadata: { labels: { pool: 'w' } }, spec: { provider: { name: 'process' }, labels, taints } },
+      },
+    }) as MachineSet
+  const machines = fleetOf(3).map((m, i): Machine => {
+    const annotations = newRecord(pool({ disk: 'ssd' }))
+    const labels = { disk: i === 0 ? 'mine' : 'ssd' }
+    return { ...m, metadata: { ...m.metadata, annotations, ownerReferences: [owner] }, spec: { ...m.spec, labels } }
+  })
+  const planned = async (to: MachineSet) => {
+    const prediction = await predict({
+      inventory: inventory(machines, { machineSets: [pool({ disk: 'ssd' })] }),
+      before: [pool({ disk: 'ssd' }), ...declared(SET)],
+      after: [to, ...declared(SET)],
+    })
+    const outlook = outlookOf([prediction], { pipelines: [], clusters: [] }, [])
+    return outlookLines(outlook, []).map((l) => l.text)
+  }
+
+  test('is in the plan: who takes it, who keeps a value of its own, and whose pods go', async () => {
+    const gone = { key: 'gone', value: 'yes', effect: 'NoExecute' }
+    expect(await planned(pool({ disk: 'nvme' }, [gone]))).toEqual([
+      'no machine is touched by a rollout of components',
+      'prod: labels, annotations or taints of 3 machines of pool w change in place: one first, the rest once that one is Ready',
+      'prod: a NoExecute taint of pool w evicts pods of 3 machines, one by one, each under a permit',
+      'prod: 1 machine of pool w with values that were changed on the Machine, which stay: disk',
+    ])
+  })
+
+  test('that is the same as before is not', async () => {
+    expect(await planned(pool({ disk: 'ssd' }))).toEqual(['no machine is touched by a rollout'])
   })
 })

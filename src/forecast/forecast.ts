@@ -8,7 +8,8 @@ import { activeMachines } from '#api/protocol/part.ts'
 import type { GateVerdict } from '#defender/gate.ts'
 import { riskOf, isAtLeast, type Risk } from '#defender/risk.ts'
 import { componentObjectName } from '#lib/names.ts'
-import { type SwitchMs, World, type WorldObjects } from './world.ts'
+import type { Switches } from './simulation/agents.ts'
+import { World, type WorldObjects } from './simulation/world.ts'
 
 export interface ForecastSlice {
   readonly set: string
@@ -62,19 +63,19 @@ const MOST_TURNS = 20_000
 export interface ForecastRequest {
   readonly objects: WorldObjects
   readonly now: number
-  readonly switchMs: SwitchMs
+  readonly switchMs: Switches['ms']
   /** Only these sets are reported and waited for. */
   readonly sets: ReadonlySet<string>
-  /** Called from time to time to yield to other work. */
+  /** Called before each turn to yield to other work. */
   readonly pause?: () => Promise<void>
 }
 
 export async function forecast({ objects, now, switchMs, sets, pause }: ForecastRequest): Promise<Forecast> {
-  const world = new World(objects, now, switchMs)
-  const log = new Log(objects, now, sets)
+  const world = new World(objects, now, { ms: switchMs })
+  const log = new RolloutLog(objects, now, sets)
   let idleMs = 1_000
   for (let turns = 0; turns < MOST_TURNS && world.now - now < MOST_MS; turns++) {
-    if (turns % PAUSE_EVERY === 0) await pause?.()
+    await pause?.()
     if (world.turn()) {
       log.note(world)
       idleMs = 1_000
@@ -93,18 +94,17 @@ export async function forecast({ objects, now, switchMs, sets, pause }: Forecast
   return log.result(world)
 }
 
-const PAUSE_EVERY = 20
-
 const isAtRest = (world: World, sets: ReadonlySet<string>): boolean =>
   !world.isAnyUnderWay &&
   [...world.sets.values()].every(
     (s) => !sets.has(s.metadata.name ?? '') || isOver(s) || (s.status?.counts?.total ?? 0) === 0,
   )
 
-const isOver = ({ status, metadata }: MachineComponentSet): boolean =>
+export const isOver = ({ status, metadata }: MachineComponentSet): boolean =>
   status?.observedGeneration === metadata.generation && (status?.phase === 'Complete' || status?.phase === 'Blocked')
 
-class Log {
+/** What a rollout did and waited for, in a forecast and in a simulation. */
+export class RolloutLog {
   readonly #start: number
   readonly #sets: ReadonlySet<string>
   readonly #components: ReadonlyMap<string, MachineComponent>
@@ -160,8 +160,7 @@ class Log {
     for (const [key, slice] of this.#slices)
       if (!seen.has(key) && slice.done === undefined)
         this.#slices.set(key, { ...slice, begun: slice.begun ?? at, done: at })
-    const down = [...world.machines.values()].filter((m) => m.status?.phase === 'Updating').length
-    this.#mostUnavailable = Math.max(this.#mostUnavailable, down)
+    this.#mostUnavailable = Math.max(this.#mostUnavailable, world.updating.size)
   }
 
   #drains({ component, version }: { readonly component: string; readonly version?: string }): boolean {

@@ -12,7 +12,7 @@ import { compilePolicy } from '#defender/compile-policy.ts'
 import type { RevisedComponent } from '#api/protocol/set-revision.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import type { Inventory } from './inventory.ts'
-import type { WorldObjects } from './world.ts'
+import type { WorldObjects } from './simulation/world.ts'
 
 export interface Expected {
   readonly objects: WorldObjects
@@ -104,6 +104,10 @@ const asNew = <T extends KubeObject>(wanted: T): T => ({
   ...wanted,
   metadata: { ...wanted.metadata, uid: `forecast-${wanted.kind}-${wanted.metadata.name}`, generation: 1 },
 })
+
+/** The declared objects of a kind, as a cluster has them that just got them. */
+export const createdFrom = (kind: ApiKind, list: readonly KubeObject[]): readonly KubeObject[] =>
+  [...declaredOf(kind, list).values()].map(asNew)
 
 const specOf = (o: KubeObject): unknown => ('spec' in o ? o.spec : undefined)
 

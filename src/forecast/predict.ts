@@ -11,7 +11,8 @@ import { durationsOf } from '#explain/durations.ts'
 import { type Brake, type Forecast, type ForecastSlice, forecast } from './forecast.ts'
 import type { FullBudget, Inventory } from './inventory.ts'
 import { type Expected, expectedObjects } from './objects.ts'
-import type { WorldObjects } from './world.ts'
+import type { WorldObjects } from './simulation/world.ts'
+import { type TemplateChange, templateChanges } from './template-changes.ts'
 import { defined } from '#lib/defined.ts'
 
 export interface ClusterPrediction {
@@ -42,6 +43,8 @@ export interface ClusterPrediction {
   readonly wayBack: number | undefined
   /** Machines that are unavailable anyway during the rollout and use up budget. */
   readonly booked: readonly Booked[]
+  /** Pools whose labels, annotations or taints reach machines that exist. */
+  readonly templates?: readonly TemplateChange[]
   /** Sets that are already rolling out. */
   readonly underWay: readonly string[]
 }
@@ -109,6 +112,7 @@ export async function predict(request: PredictRequest): Promise<ClusterPredictio
       likely.slices.length === 0
         ? []
         : bookedBetween(inventory.maintenance ?? [], takenAt, takenAt + Math.max(likely.ms, slow.ms)),
+    templates: templateChanges(objects, inventory.machineSets),
     underWay: inventory.sets.flatMap(({ metadata: { name = '' }, status }) =>
       status?.phase === 'Progressing' && (status.slices ?? []).length > 0 ? [name] : [],
     ),

@@ -70,6 +70,15 @@ describe('the shipped gate refuses', () => {
     expect(result.examples.needless).toHaveLength(5)
   })
 
+  test('a reboot by a rescue as any other reboot', async () => {
+    const rescue = { ...reboot, operations: [{ cordon: {} }, { rescueReboot: { timeout: '10m' } }] }
+    const change = [remedierOf('flaky', 'Flaky', { for: '5s', ladder: [rescue] })]
+    const result = await compared(flapping().lines(), { change, seeds: 1 })
+    expect(result.change.total).toMatchObject({ jobs: 49, reboots: 49 })
+    expect(result.closed?.change.reboots.median).toBeGreaterThan(0)
+    expect(hitGates([gateOf('added.reboots > 5')], result)).toHaveLength(1)
+  })
+
   test('a drain without a hold-down, and not the same drain with one', async () => {
     const at = (hold: string) => [remedierOf('flaky', 'Flaky', { for: hold, ladder: [drain] })]
     const bad = await compared(flapping().lines(), { change: at('0s') })

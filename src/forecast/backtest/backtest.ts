@@ -28,7 +28,7 @@ import { Recorded } from './recorded.ts'
 import type { BacktestResult, SideResult } from './result.ts'
 import { RuleSet, readByRules } from './rule-set.ts'
 import type { Surroundings } from './run.ts'
-import { SAME_WITHIN_MS, workKey } from './run.ts'
+import { SAME_WITHIN_MS, workKey } from './replayed-job.ts'
 import { OpenSide } from './side.ts'
 import { SIDES, type Side, Verdicts, isSameRule } from './verdicts.ts'
 
@@ -49,7 +49,7 @@ export interface BacktestOptions {
 export class Backtest {
   readonly #options: BacktestOptions
   readonly #verdicts: Verdicts = new Verdicts(() => ['Node', 'Machine'].flatMap((kind) => this.#past.all(kind)))
-  readonly #past: Past = new Past((kind, topic, isDetail) => this.#verdicts.isRead(kind, topic, isDetail))
+  readonly #past: Past = new Past((kind, place, isDetail) => this.#verdicts.isRead(kind, place, isDetail))
   readonly #measured = new Measured()
   readonly #recorded = new Recorded({ measured: this.#measured, familyOf: (rule) => this.#familyOf(rule) })
   readonly #rules: Readonly<Record<Side, RuleSet>>

@@ -1,11 +1,12 @@
 // The closed loop of one side: replays in which a repair ends a fault as often as such repairs did in the history, once for each seed.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { ruleOf } from '#controllers/remedy/repairs/history.ts'
-import { sha256 } from '#lib/sha256.ts'
+import { luckOf } from '#lib/luck.ts'
 import type { Measured } from './measured.ts'
 import type { ClosedSums, Spread } from './result.ts'
 import type { RuleSet } from './rule-set.ts'
 import { RepairRun, type Surroundings } from './run.ts'
+import { addDisruptive } from './sums.ts'
 import type { SideVerdicts } from './verdicts.ts'
 
 export interface ClosedOptions {
@@ -20,13 +21,11 @@ interface Seed {
   jobs: number
   reboots: number
   drains: number
+  replacements: number
   faultMs: number
   steppedAt: number
   version: number
 }
-
-/** The same job meets the same luck on both sides. */
-const luck = (seed: number, name: string): number => sha256(`${seed}\n${name}`).readUInt32BE() / 2 ** 32
 
 export class ClosedSide {
   readonly #seeds: readonly Seed[]
@@ -35,12 +34,14 @@ export class ClosedSide {
     this.#seeds = Array.from({ length: seeds }, (_, n) => {
       const helps = (job: RemedyOperationJob): boolean | undefined => {
         const chance = measured.chance(job, familyOf(ruleOf(job)))
-        return chance === undefined ? undefined : luck(n, job.metadata.name ?? '') < chance
+        // The same job meets the same luck on both sides.
+        return chance === undefined ? undefined : luckOf(n, job.metadata.name ?? '') < chance
       }
       const seed: Seed = {
         jobs: 0,
         reboots: 0,
         drains: 0,
+        replacements: 0,
         faultMs: 0,
         steppedAt: 0,
         version: -1,
@@ -51,8 +52,7 @@ export class ClosedSide {
           onCreated: ({ job }) => {
             if (job.spec.dryRun) return
             seed.jobs++
-            if (job.spec.operations.some((o) => o.reboot !== undefined)) seed.reboots++
-            if (job.spec.operations.some((o) => o.drain !== undefined)) seed.drains++
+            addDisruptive(seed, job)
           },
         }),
       }

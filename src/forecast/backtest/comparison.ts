@@ -3,7 +3,7 @@ import { type Paired, Pairs } from './pairs.ts'
 import type { Down } from './downs.ts'
 import { type BacktestResult, type Example, MOST_EXAMPLES, type PermitsResult, type RuleResult } from './result.ts'
 import { type SideSums, noSums } from './sums.ts'
-import { SAME_WITHIN_MS } from './run.ts'
+import { SAME_WITHIN_MS } from './replayed-job.ts'
 import type { Side } from './verdicts.ts'
 
 /** Dry runs are no repairs, and are compared with nothing. */

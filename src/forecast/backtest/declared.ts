@@ -71,9 +71,18 @@ export class DeclaredSides {
 
   /** All that the commit declares for the cluster. */
   async objects(
-    { commit = 'HEAD', isDirty = false }: Omit<SideAsked, 'file'>,
+    side: Omit<SideAsked, 'file'>,
     cluster: string,
   ): Promise<{ readonly name: string; readonly objects: readonly KubeObject[] }> {
+    const { name, targets } = await this.targets(side)
+    return { name, objects: objectsOf(targets, this.#asked.fleetCluster ?? cluster, cluster) }
+  }
+
+  /** What the commit declares for each cluster. */
+  async targets({
+    commit = 'HEAD',
+    isDirty = false,
+  }: Omit<SideAsked, 'file'>): Promise<{ readonly name: string; readonly targets: Targets }> {
     this.#repository ??= openLocalRepository(resolve(this.#io.cwd, this.#asked.repo ?? '.'), { above: true })
     const repository = this.#repository
     const id = await commitCalled(repository, commit)
@@ -86,8 +95,7 @@ export class DeclaredSides {
       ...(isDirty && { called: 'the work tree' }),
     })
     const { targets } = await withProgress(this.#io, `rendering commit ${titled}`, rendering)
-    const objects = objectsOf(targets, this.#asked.fleetCluster ?? cluster, cluster)
-    return { name: isDirty ? `the work tree on ${titled}` : `commit ${titled}`, objects }
+    return { name: isDirty ? `the work tree on ${titled}` : `commit ${titled}`, targets }
   }
 
   async #findCage(): Promise<Cage> {

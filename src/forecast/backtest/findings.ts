@@ -162,7 +162,7 @@ function boundTable(base: SideResult, change: SideResult): Table | undefined {
     new Map([...side.limits, ...side.gates].map((b) => [b.what, b]))
   const [a, b] = [of(base), of(change)]
   const text = (bound: Bound | undefined) =>
-    bound === undefined ? 'never' : `${formatDuration(bound.ms)}, ${bound.times} times`
+    bound === undefined ? 'never' : `${formatDuration(bound.ms)}, ${counted(bound.times, 'time')}`
   const names = [...new Set([...b.keys(), ...a.keys()])].slice(0, MOST_BOUND)
   if (names.length === 0) return undefined
   return {

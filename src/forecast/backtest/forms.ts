@@ -54,7 +54,7 @@ export const markdownTable = ({ title, columns, rows }: Table): readonly string[
   '',
 ]
 
-const xml = (text: string): string =>
+export const xmlText = (text: string): string =>
   text
     .replaceAll(/[<>&"']/g, (c) => `&#${c.charCodeAt(0)};`)
     .replaceAll(/[^\t\n\u0020-\uD7FF\uE000-\uFFFD]/gu, '\ufffd')
@@ -69,12 +69,12 @@ export function junitOf(found: Findings, gates: readonly string[]): string {
   const skipped = (name: string) => (!found.isTrusted && name !== 'calibration' ? '<skipped/>' : '')
   const lines = cases.map(
     ({ name, failure }) =>
-      `  <testcase classname="kubenode rules backtest" name="${xml(name)}">${failure === undefined ? skipped(name) : `<failure message="${xml(failure)}"/>`}</testcase>`,
+      `  <testcase classname="kubenode rules backtest" name="${xmlText(name)}">${failure === undefined ? skipped(name) : `<failure message="${xmlText(failure)}"/>`}</testcase>`,
   )
   const failures = cases.filter((c) => c.failure !== undefined).length
   return `${[
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuite name="${xml(found.title)}" tests="${cases.length}" failures="${failures}">`,
+    `<testsuite name="${xmlText(found.title)}" tests="${cases.length}" failures="${failures}">`,
     ...lines,
     '</testsuite>',
   ].join('\n')}\n`

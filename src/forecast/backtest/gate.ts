@@ -4,7 +4,7 @@ import type { BacktestResult } from './result.ts'
 import type { RuleSums } from './sums.ts'
 
 /** Names of figures with what they mean. */
-const FIGURES: Readonly<Record<string, string>> = {
+export const BACKTEST_FIGURES: Readonly<Record<string, string>> = {
   'added.jobs': 'repairs that only the change asks for',
   'added.reboots': 'reboots of the change, less those of the base',
   'added.drains': 'drains of the change, less those of the base',
@@ -40,7 +40,7 @@ export const SHIPPED_GATES: readonly string[] = [
   'added.missed > 0',
 ]
 
-const NAMES = Object.keys(FIGURES)
+const NAMES = Object.keys(BACKTEST_FIGURES)
 
 export const gateOf = (text: string): Expression => parsedExpression(text, NAMES)
 

@@ -3,7 +3,7 @@
 import type { KubeObject } from '#api/schema/object.ts'
 import { apiVersionOf } from '#api/schema/resource.ts'
 import { timestamp } from '#lib/clock.ts'
-import { setOwn } from '#lib/json.ts'
+import { isObject, setOwn } from '#lib/json.ts'
 import { EXISTS, unescaped } from '#history/facts/facts.ts'
 import type { Shape } from '#history/facts/shapes.ts'
 import type { Subject } from '#history/store/names.ts'
@@ -13,6 +13,8 @@ type Fields = Readonly<Record<string, unknown>>
 /** Where a topic is in the object. The same for all objects of a kind. */
 export interface TopicPlace {
   readonly topic: string
+  /** Its first two parts. */
+  readonly path: string
   readonly section: string
   readonly key: string | undefined
   /** The third part: a label, or the token of a list's item. */
@@ -23,30 +25,58 @@ export interface TopicPlace {
 export function placeOfTopic(topic: string, shape: Shape): TopicPlace {
   const tokens = topic.split('/')
   const [section = '', key, item] = tokens.map(unescaped)
-  return { topic, section, key, item, list: shape.lists[tokens.slice(0, 2).join('/')] }
+  return { topic, path: `${section}/${key}`, section, key, item, list: shape.lists[tokens.slice(0, 2).join('/')] }
 }
 
-/** Recorded values repeat: each text is parsed once. */
-export class ParsedValues {
-  readonly #known = new Map<string, unknown>()
+/** A text of the history with its value. `status` is for conditions. */
+interface Parsed {
+  readonly value: unknown
+  readonly status: unknown
+}
 
-  of(text: string): unknown {
+/** Recorded values repeat: each text is parsed once, and all objects share the result. A row that is kept holds no text of its own. */
+export class ParsedValues {
+  readonly #known = new Map<string, Parsed>()
+  readonly #positions = new WeakMap<readonly string[], ReadonlyMap<string, number>>()
+  #stamp = { at: Number.NaN, text: '' }
+
+  of(text: string): Parsed {
     const known = this.#known.get(text)
     if (known !== undefined) return known
     const value: unknown = JSON.parse(text)
+    const parsed = { value, status: isObject(value) ? value['status'] : undefined }
     if (this.#known.size >= MAX_VALUES) this.#known.clear()
-    this.#known.set(text, value)
-    return value
+    this.#known.set(text, parsed)
+    return parsed
+  }
+
+  /** Where each member of a list is. Most objects of a kind have the same members. */
+  positionsIn(members: readonly string[]): ReadonlyMap<string, number> {
+    const known = this.#positions.get(members)
+    if (known !== undefined) return known
+    const positions = new Map(members.map((token, n) => [token, n]))
+    this.#positions.set(members, positions)
+    return positions
+  }
+
+  /** Times repeat too, one after the other. */
+  timestamp(at: number): string {
+    if (this.#stamp.at !== at) this.#stamp = { at, text: timestamp(at) }
+    return this.#stamp.text
   }
 }
 
 const MAX_VALUES = 50_000
 
+interface Item {
+  value: Fields
+  /** When it changed, in milliseconds since 1970; NaN: not recorded. */
+  at: number
+}
+
 interface SplitItems {
   tokens: readonly string[]
-  readonly items: Map<string, Fields>
-  /** When each item changed, in milliseconds since 1970. */
-  readonly times: Map<string, number>
+  readonly items: Map<string, Item>
   /** As last built, and where each item is in it. */
   list: readonly Fields[]
   positions: ReadonlyMap<string, number>
@@ -54,16 +84,17 @@ interface SplitItems {
   hasOtherMembers: boolean
 }
 
+/** Rewritten in place, because most rows are never read: no garbage per row. */
 interface Row {
   readonly place: TopicPlace
-  readonly value: string | undefined
-  readonly reported: number | undefined
+  value: Parsed | undefined
+  /** NaN: not recorded. */
+  reported: number
 }
 
 const noItems = (): SplitItems => ({
   tokens: [],
   items: new Map(),
-  times: new Map(),
   list: [],
   positions: new Map(),
   changed: new Set(),
@@ -73,7 +104,7 @@ const noItems = (): SplitItems => ({
 export class LiveObject {
   readonly subject: Subject
   readonly shape: Shape
-  #created: number | undefined
+  #created: string | undefined
   #exists = false
   #sections: Record<string, Fields> = {}
   /** Sections that are one fact, such as the spec of a rule. */
@@ -92,20 +123,28 @@ export class LiveObject {
 
   get exists(): boolean {
     const row = this.#rows.get(EXISTS)
-    return row === undefined ? this.#exists : row.value === 'true'
+    return row === undefined ? this.#exists : row.value?.value === true
   }
 
-  /** `value`: JSON; undefined: the fact ended. */
-  take(place: TopicPlace, value: string | undefined, reported: number | undefined): void {
-    this.#rows.set(place.topic, { place, value, reported })
+  /** `value`: JSON; undefined: the fact ended. Returns whether only details changed: an item of a list keeps its status and the time of it. */
+  take(place: TopicPlace, value: string | undefined, reported = Number.NaN): boolean {
+    const parsed = value === undefined ? undefined : this.#values.of(value)
+    const row = this.#rows.get(place.topic)
+    const isDetail = parsed !== undefined && this.#isDetail(place, row, parsed, reported)
+    if (row === undefined) this.#rows.set(place.topic, { place, value: parsed, reported })
+    else {
+      row.value = parsed
+      row.reported = reported
+    }
+    return isDetail
   }
 
-  #apply({ place, value: text, reported }: Row): void {
-    const value = text === undefined ? undefined : this.#values.of(text)
+  #apply({ place, value: parsed, reported }: Row): void {
+    const value = parsed?.value
     const { topic, section, key, item, list } = place
     if (topic === EXISTS) {
       this.#exists = value === true
-      this.#created = reported
+      this.#created = Number.isNaN(reported) ? undefined : this.#values.timestamp(reported)
     } else if (key === undefined) {
       if (value === undefined) this.#whole.delete(section)
       else this.#whole.set(section, value)
@@ -119,21 +158,13 @@ export class LiveObject {
     }
   }
 
-  /** Whether an item of a list keeps its status and the time of it. */
-  isDetail(
-    { topic, section, key = '', item, list }: TopicPlace,
-    value: string | undefined,
-    reported: number | undefined,
-  ): boolean {
-    if (list?.time === undefined || item === undefined || value === undefined) return false
-    const row = this.#rows.get(topic)
-    if (row !== undefined) return row.reported === reported && this.#statusIn(row.value) === this.#statusIn(value)
-    const held = this.#lists.get(`${section}/${key}`)
-    return held?.times.get(item) === reported && held?.items.get(item)?.['status'] === this.#statusIn(value)
-  }
-
-  #statusIn(value: string | undefined): unknown {
-    return value === undefined ? undefined : (this.#values.of(value) as Fields)['status']
+  #isDetail({ path, item, list }: TopicPlace, row: Row | undefined, { status }: Parsed, reported: number): boolean {
+    if (list?.time === undefined || item === undefined) return false
+    if (row !== undefined) return Object.is(row.reported, reported) && row.value?.status === status
+    const held = this.#lists.get(path)?.items.get(item)
+    return held === undefined
+      ? Number.isNaN(reported) && status === undefined
+      : Object.is(held.at, reported) && held.value['status'] === status
   }
 
   /** A new object for each state; earlier ones stay as they are. Undefined if it does not exist. */
@@ -148,7 +179,7 @@ export class LiveObject {
       name,
       uid,
       ...(namespace !== '' && { namespace }),
-      ...(this.#created !== undefined && { creationTimestamp: timestamp(this.#created) }),
+      ...(this.#created !== undefined && { creationTimestamp: this.#created }),
       ...this.#sections['metadata'],
     }
     return {
@@ -168,8 +199,7 @@ export class LiveObject {
     else delete this.#sections[section]
   }
 
-  #takeItem({ section, key = '', item, list }: TopicPlace, value: unknown, reported: number | undefined): void {
-    const path = `${section}/${key}`
+  #takeItem({ path, item, list }: TopicPlace, value: unknown, reported: number): void {
     const held = this.#lists.get(path) ?? noItems()
     this.#lists.set(path, held)
     this.#stale.add(path)
@@ -181,13 +211,16 @@ export class LiveObject {
     }
     if (value === undefined) {
       held.items.delete(item)
-      held.times.delete(item)
       held.hasOtherMembers = true
       return
     }
-    held.items.set(item, value as Fields)
-    if (list?.time === undefined || reported === undefined) held.times.delete(item)
-    else held.times.set(item, reported)
+    const at = list?.time === undefined ? Number.NaN : reported
+    const known = held.items.get(item)
+    if (known === undefined) held.items.set(item, { value: value as Fields, at })
+    else {
+      known.value = value as Fields
+      known.at = at
+    }
     held.changed.add(item)
   }
 
@@ -196,8 +229,9 @@ export class LiveObject {
     const held = this.#lists.get(path)
     if (held === undefined) return this.#put(section, key, undefined)
     if (held.hasOtherMembers || [...held.changed].some((item) => !held.positions.has(item))) {
-      const members = held.tokens.filter((token) => held.items.has(token))
-      held.positions = new Map(members.map((token, n) => [token, n]))
+      const found = held.tokens.filter((token) => held.items.has(token))
+      const members = found.length === held.tokens.length ? held.tokens : found
+      held.positions = this.#values.positionsIn(members)
       held.list = members.map((token) => this.#itemOf(path, held, token))
       held.hasOtherMembers = false
     } else {
@@ -209,9 +243,11 @@ export class LiveObject {
     this.#put(section, key, held.list)
   }
 
-  #itemOf(path: string, { items, times }: SplitItems, token: string): Fields {
-    const value = items.get(token) ?? {}
-    const [time, at] = [this.shape.lists[path]?.time, times.get(token)]
-    return time === undefined || at === undefined ? value : { ...value, [time]: timestamp(at) }
+  #itemOf(path: string, { items }: SplitItems, token: string): Fields {
+    const { value, at } = items.get(token) ?? NO_ITEM
+    const time = this.shape.lists[path]?.time
+    return time === undefined || Number.isNaN(at) ? value : { ...value, [time]: this.#values.timestamp(at) }
   }
 }
+
+const NO_ITEM: Item = { value: {}, at: Number.NaN }

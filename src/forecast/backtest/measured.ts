@@ -16,6 +16,8 @@ const TYPICAL_MS: Readonly<Record<string, number>> = {
   cordon: 1_000,
   uncordon: 1_000,
   drain: 180_000,
+  rescue: 30_000,
+  rescueReboot: 240_000,
   reboot: 240_000,
   fence: 60_000,
   replace: 900_000,

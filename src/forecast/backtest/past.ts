@@ -44,7 +44,7 @@ function timeOf(line: Line): number | undefined {
 }
 
 /** Whether a change of this topic can matter to anyone. The value is kept either way. */
-export type IsRead = (kind: string, topic: string, isDetail: boolean) => boolean
+export type IsRead = (kind: string, place: TopicPlace, isDetail: boolean) => boolean
 
 export class Past {
   readonly #live = new Map<number, LiveObject>()
@@ -99,11 +99,11 @@ export class Past {
         const live = this.#live.get(line.subject)
         if (live === undefined) return
         const place = this.#placeOf(live.shape, line.topic)
-        const isDetail = live.isDetail(place, line.value, line.reported)
-        live.take(place, line.value, line.reported)
-        if (!this.#isRead(live.shape.type.kind, line.topic, isDetail)) return
-        const topics = this.#changed.get(live) ?? new Set()
-        this.#changed.set(live, topics.add(line.topic))
+        const isDetail = live.take(place, line.value, line.reported)
+        if (!this.#isRead(live.shape.type.kind, place, isDetail)) return
+        const topics = this.#changed.get(live)
+        if (topics === undefined) this.#changed.set(live, new Set([line.topic]))
+        else topics.add(line.topic)
         return
       }
       default:
@@ -129,10 +129,10 @@ export class Past {
 
   #placeOf(shape: Shape, topic: string): TopicPlace {
     const { kind } = shape.type
+    const known = this.#topics.get(kind)?.get(topic)
+    if (known !== undefined) return known
     const ofKind = this.#topics.get(kind) ?? new Map<string, TopicPlace>()
     this.#topics.set(kind, ofKind)
-    const known = ofKind.get(topic)
-    if (known !== undefined) return known
     if (ofKind.size >= MAX_TOPICS) ofKind.clear()
     const found = placeOfTopic(topic, shape)
     ofKind.set(topic, found)
@@ -146,6 +146,12 @@ export class Past {
       this.#at ??= at
       return undefined
     }
+    if (this.#changed.size === 0 && this.#gaps.length === 0 && this.#deeds.length === 0) {
+      const quiet = { at: before, changes: NO_CHANGES, gaps: NO_GAPS, deeds: NO_DEEDS, rows: this.#rows }
+      this.#rows = 0
+      this.#at = at
+      return quiet
+    }
     const changes = [...this.#changed].map(([live, topics]) => changeOf(live, topics))
     for (const [live] of this.#changed) if (!live.exists) this.#live.delete(live.subject.id)
     const moment = { at: before, changes, gaps: this.#gaps, deeds: this.#deeds, rows: this.#rows }
@@ -157,6 +163,11 @@ export class Past {
     return moment
   }
 }
+
+/** Most moments change nothing that anyone reads. */
+const NO_CHANGES: readonly PastChange[] = []
+const NO_GAPS: readonly GapLine[] = []
+const NO_DEEDS: readonly DeedLine[] = []
 
 /** Topics of one kind: conditions, labels, and one for each node that a rule matched. */
 const MAX_TOPICS = 50_000

@@ -93,17 +93,7 @@ export class PermitRun {
 
   /** For a replayed repair, as the job controller asks. */
   ask(job: RemedyOperationJob, machineUid: string | undefined, now: number): void {
-    const { machine: name, node } = job.spec
-    const target =
-      name === undefined || machineUid === undefined
-        ? { kind: nodeType.kind as 'Node', name: node.name, uid: node.uid }
-        : { kind: machine.kind as 'Machine', name, uid: machineUid }
-    this.#put({
-      apiVersion: API_GROUP_VERSION,
-      kind: 'OperationPermit',
-      metadata: { name: job.metadata.name ?? '', uid: `permit-${job.metadata.uid}`, creationTimestamp: timestamp(now) },
-      spec: requestFor(job, target) as OperationPermit['spec'],
-    })
+    this.#put(permitFor(job, machineUid, now))
   }
 
   /** A repair that runs as it was recorded: it takes room from others, and its own request is not decided again. */
@@ -196,7 +186,22 @@ export class PermitRun {
   }
 }
 
-const boundText = ({ policy, gate, limit, reason }: GateVerdict): string =>
+/** The request of a job that lives in memory. */
+export function permitFor(job: RemedyOperationJob, machineUid: string | undefined, now: number): OperationPermit {
+  const { machine: name, node } = job.spec
+  const target =
+    name === undefined || machineUid === undefined
+      ? { kind: nodeType.kind as 'Node', name: node.name, uid: node.uid }
+      : { kind: machine.kind as 'Machine', name, uid: machineUid }
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'OperationPermit',
+    metadata: { name: job.metadata.name ?? '', uid: `permit-${job.metadata.uid}`, creationTimestamp: timestamp(now) },
+    spec: requestFor(job, target) as OperationPermit['spec'],
+  }
+}
+
+export const boundText = ({ policy, gate, limit, reason }: GateVerdict): string =>
   [policy === undefined ? 'Defender' : `policy ${policy}`, `${gate}${limit === undefined ? '' : ` (${limit})`}`, reason]
     .slice(0, limit === undefined ? 3 : 2)
     .join(': ')

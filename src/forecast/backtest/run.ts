@@ -12,37 +12,15 @@ import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { SUPERSEDED_BY } from '#nodes/faults/superseded.ts'
+import { type Outcome, type ReplayedJob, SAME_WITHIN_MS, isSameWork, workKey } from './replayed-job.ts'
 import type { RuleSet } from './rule-set.ts'
 import type { SideVerdicts } from './verdicts.ts'
 
 const DAY_MS = 86_400_000
 /** From the creation of a job to its first step: permit, reports, and the round trips between. By then the recorded job was observed, if there is one. */
 const STARTS_AFTER_MS = 5_000
-/** Two jobs for the same work on a node within this time are one: times of observation differ a little. */
-export const SAME_WITHIN_MS = 60_000
 /** A plan that creates a job is followed by another one, as in the controller. */
 const MOST_TURNS = 50
-
-export type Outcome = NonNullable<NonNullable<RemedyOperationJob['status']>['outcome']>
-
-/** What a replayed job is in the meantime. */
-export interface ReplayedJob {
-  job: RemedyOperationJob
-  readonly createdAt: number
-  /** The time that its operations take. */
-  readonly durationMs: number
-  startedAt: number | undefined
-  finishedAt: number | undefined
-  /** Since when its rule is no longer true for the node. */
-  clearedAt: number | undefined
-  /** It has the state of a recorded job. */
-  isRecorded: boolean
-  isAsked: boolean
-}
-
-/** Node, rule, rung, attempt and sort: what two jobs for the same work have in common whatever they are called. */
-export const workKey = ({ spec }: RemedyOperationJob): string =>
-  `${spec.node.uid} ${spec.remedierRef.name} ${spec.rung} ${spec.attempt} ${spec.dryRun}`
 
 export interface Surroundings {
   readonly holds: readonly OperationalHold[]
@@ -62,6 +40,8 @@ export interface RunOptions {
   readonly helps?: (job: RemedyOperationJob) => boolean | undefined
   /** Asks for a permit; absent: every repair starts at once. */
   readonly ask?: (job: RemedyOperationJob, now: number) => void
+  /** The time that the operations take when they start now, if it is another one than was assumed at the beginning. */
+  readonly startedMs?: (job: RemedyOperationJob, now: number) => number | undefined
   readonly onCreated?: (replayed: ReplayedJob, why: string) => void
   /** The rule is no longer true for the node of an open job. */
   readonly onCleared?: (replayed: ReplayedJob, now: number) => void
@@ -312,6 +292,7 @@ export class RepairRun {
 
   #start(replayed: ReplayedJob, now: number): void {
     replayed.startedAt = now
+    replayed.durationMs = this.#options.startedMs?.(replayed.job, now) ?? replayed.durationMs
     const status = { ...replayed.job.status, phase: 'Running', startedAt: timestamp(now) } as const
     this.#put(replayed, { ...replayed.job, status })
     this.#options.onStarted?.(replayed, now)
@@ -404,7 +385,3 @@ export class RepairRun {
 }
 
 const NOTHING: ReadonlySet<string> = new Set()
-
-/** The same repair, whichever rule version asked for it. */
-const isSameWork = (a: RemedyOperationJob, b: RemedyOperationJob): boolean =>
-  a.spec.dryRun === b.spec.dryRun && jsonEqual(a.spec.operations, b.spec.operations)

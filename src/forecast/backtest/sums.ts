@@ -1,8 +1,9 @@
 // Adds up what one side did: jobs by rule, needless and missed ones, how many repairs ran at once in each place, and what made them wait.
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { disruptionsOf } from '#controllers/remedyjob/steps/operations.ts'
 import { takesAvailability } from '#api/protocol/operations.ts'
 import { ruleOf } from '#controllers/remedy/repairs/history.ts'
-import type { ReplayedJob } from './run.ts'
+import type { ReplayedJob } from './replayed-job.ts'
 
 export interface RuleSums {
   jobs: number
@@ -99,8 +100,16 @@ class BoundTimes {
 /** How the ladder calls a fault that came back after a repair. */
 const RETURNED = 'fault returned'
 
-const has = (replayed: ReplayedJob, name: string): boolean =>
-  replayed.job.spec.operations.some((o) => Object.hasOwn(o, name))
+/** Adds the job under what it does to its node: a reboot counts as one whether the agent, the provider or a rescue does it. */
+export function addDisruptive(
+  sums: Pick<RuleSums, 'reboots' | 'drains' | 'replacements'>,
+  job: RemedyOperationJob,
+): void {
+  const disruptions = disruptionsOf(job)
+  if (disruptions.includes('Reboot')) sums.reboots++
+  if (disruptions.includes('Drain')) sums.drains++
+  if (disruptions.includes('Replace')) sums.replacements++
+}
 
 export class SideSums {
   readonly rules = new Map<string, RuleSums>()
@@ -119,9 +128,7 @@ export class SideSums {
     if (replayed.job.spec.dryRun) return
     const sums = this.of(ruleOf(replayed.job))
     sums.jobs++
-    if (has(replayed, 'reboot')) sums.reboots++
-    if (has(replayed, 'drain')) sums.drains++
-    if (has(replayed, 'replace')) sums.replacements++
+    addDisruptive(sums, replayed.job)
     if (why.startsWith(RETURNED)) sums.relapses++
   }
 

@@ -8,6 +8,7 @@ import type { ActiveRule } from '#nodes/faults/active-rule.ts'
 import { type NodeView, nodeView } from '#nodes/faults/node-view.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { Facts } from '#policy/reading.ts'
+import type { TopicPlace } from './live-object.ts'
 import type { PastChange } from './past.ts'
 import { NOTHING_READ, type ReadByRules, isReadTopic, readByRules, readsRepairs } from './rule-set.ts'
 
@@ -53,8 +54,11 @@ export class Verdicts {
   readonly #parts: Readonly<Record<Part, BookPart>> = { shared: emptyPart(), base: emptyPart(), change: emptyPart() }
   #seen: Partial<Record<Side, { readonly version: number; readonly verdicts: SideVerdicts }>> = {}
   #sides: Readonly<Record<Side, readonly ActiveRule[]>> | undefined
-  /** By kind and topic, until the rules change. */
-  readonly #read = new Map<string, boolean>()
+  /** Until the rules change. */
+  #read = new WeakMap<TopicPlace, boolean>()
+  #detailRead = new WeakMap<TopicPlace, boolean>()
+  /** By kind, then topic: the parts with a rule that reads it. Until the rules change. */
+  readonly #readers = new Map<string, Map<string, readonly BookPart[]>>()
   readonly #allObjects: () => readonly PastChange[]
 
   /** `allObjects`: every Node and Machine as it is now, for rules that read what no rule read before. */
@@ -70,15 +74,26 @@ export class Verdicts {
     return this.#views.values()
   }
 
-  isRead(kind: string, topic: string, isDetail: boolean): boolean {
+  /** `place`: of this kind alone. */
+  isRead(kind: string, place: TopicPlace, isDetail: boolean): boolean {
     if (kind !== 'Node' && kind !== 'Machine') return true
-    const key = isDetail ? `${kind} ${topic} ` : `${kind} ${topic}`
-    const known = this.#read.get(key)
+    const answers = isDetail ? this.#detailRead : this.#read
+    const known = answers.get(place)
     if (known !== undefined) return known
-    const isRead = this.#isReadNow(kind, topic, isDetail)
-    if (this.#read.size >= MAX_TOPICS) this.#read.clear()
-    this.#read.set(key, isRead)
+    const isRead = this.#isReadNow(kind, place.topic, isDetail)
+    answers.set(place, isRead)
     return isRead
+  }
+
+  #readersOf(kind: string, topic: string): readonly BookPart[] {
+    const known = this.#readers.get(kind)?.get(topic)
+    if (known !== undefined) return known
+    const ofKind = this.#readers.get(kind) ?? new Map<string, readonly BookPart[]>()
+    this.#readers.set(kind, ofKind)
+    if (ofKind.size >= MAX_TOPICS) ofKind.clear()
+    const readers = Object.values(this.#parts).filter((part) => isReadTopic(kind, topic, part.read))
+    ofKind.set(topic, readers)
+    return readers
   }
 
   #isReadNow(kind: string, topic: string, isDetail: boolean): boolean {
@@ -92,12 +107,11 @@ export class Verdicts {
     for (const change of changes) {
       const names = change.subject.kind === 'Node' ? [this.#takeNode(change)] : []
       if (change.subject.kind === 'Machine') names.push(...this.#takeMachine(change))
+      const { kind } = change.subject
       for (const name of names) {
         touched.add(name)
-        const { kind } = change.subject
-        for (const part of Object.values(this.#parts))
-          if (change.topics.size === 0 || [...change.topics].some((t) => isReadTopic(kind, t, part.read)))
-            part.due.add(name)
+        if (change.topics.size === 0) for (const part of Object.values(this.#parts)) part.due.add(name)
+        for (const topic of change.topics) for (const part of this.#readersOf(kind, topic)) part.due.add(name)
       }
     }
     for (const name of touched) this.#place(name)
@@ -180,7 +194,9 @@ export class Verdicts {
       held.isStale = true
       held.read = held.active.length === 0 ? NOTHING_READ : readByRules(held.active.map((a) => a.rule))
     }
-    this.#read.clear()
+    this.#read = new WeakMap()
+    this.#detailRead = new WeakMap()
+    this.#readers.clear()
     // Changes that no rule read were not followed.
     this.take(this.#allObjects())
     for (const part of Object.values(this.#parts))
@@ -216,7 +232,10 @@ export class Verdicts {
     }
     const claims = this.#claims.get(node.metadata.uid ?? '')
     const [owner] = claims === undefined ? [] : claims.size < 2 ? claims : [...claims].toSorted()
-    this.#views.set(name, nodeView(node, owner === undefined ? undefined : this.#machines.get(owner)))
+    this.#views.set(
+      name,
+      nodeView(node, owner === undefined ? undefined : this.#machines.get(owner), this.#views.get(name)),
+    )
   }
 }
 

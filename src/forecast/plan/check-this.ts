@@ -7,8 +7,8 @@ import { type Outlook, windowTexts } from './outlook.ts'
 /** Per kind of finding. */
 const MOST_LINES = 8
 
-/** Shown elsewhere in the comment: holds in red, approvals next to the risk, missing inventories in the summary. */
-const ELSEWHERE: ReadonlySet<PlanFinding['kind']> = new Set(['Held', 'Approval', 'NoInventory'])
+/** Shown elsewhere in the comment: holds in red, approvals next to the risk, missing inventories and earlier predictions in the summary. */
+const ELSEWHERE: ReadonlySet<PlanFinding['kind']> = new Set(['Held', 'Approval', 'Earlier', 'NoInventory'])
 
 export function checkThis(outlook: Outlook | undefined, oneWay: readonly OneWay[] | undefined): string {
   if (outlook === undefined || outlook.machines + outlook.clusters.length + windowTexts(outlook).length === 0) return ''

@@ -3,6 +3,7 @@ import { counted } from '#lib/counted.ts'
 import type { NeededApproval } from '../approvals.ts'
 import type { OneWay } from '../one-way.ts'
 import type { ClusterPrediction } from '../predict.ts'
+import type { TemplateChange } from '../template-changes.ts'
 import { minutesText } from './minutes.ts'
 import { delayTexts, type Outlook, sourceHeldTexts, type StaleInventory, windowTexts } from './outlook.ts'
 import { names, own, someTexts, text, type RichText, rich } from './rich-text.ts'
@@ -17,12 +18,14 @@ const KINDS = [
   'Uncovered',
   'FullBudget',
   'Skipped',
+  'Template',
   'Booked',
   'UnderWay',
   'Approval',
   'Untimed',
   'Assumed',
   'WayBack',
+  'Earlier',
   'NoInventory',
 ] as const
 
@@ -65,6 +68,7 @@ export function outlookFindings(outlook: Outlook, oneWay: readonly OneWay[] | un
       ),
     ),
     Skipped: all.filter(({ skipped }) => skipped.length > 0).map((p) => ['Stops', skippedText(p)]),
+    Template: all.flatMap(({ cluster, templates = [] }) => templates.flatMap((t) => templateTexts(cluster, t))),
     Booked: all.filter(({ booked }) => booked.length > 0).map((p) => ['Notes', rich`${p.cluster}: ${bookedText(p)}`]),
     UnderWay: all
       .filter(({ underWay }) => underWay.length > 0)
@@ -76,6 +80,7 @@ export function outlookFindings(outlook: Outlook, oneWay: readonly OneWay[] | un
     ]),
     Assumed: distinct(all.flatMap((p) => p.assumed)).map((assumed) => ['Notes', rich`assumed: ${text(assumed)}`]),
     WayBack: outlook.machines === 0 ? [] : [['Notes', wayBackText(outlook, oneWay)]],
+    Earlier: earlierTexts(outlook).map((earlier) => ['Notes', text(earlier)]),
     NoInventory: outlook.unknown.map((cluster) => ['Warns', rich`unknown: no inventory of ${cluster} was given`]),
   }
   return KINDS.flatMap((kind) => found[kind].map(([level, of]) => ({ kind, level, words: of })))
@@ -86,6 +91,37 @@ const distinct = (all: readonly string[]): readonly string[] => [...new Set(all)
 function skippedText({ cluster, skipped }: ClusterPrediction): RichText {
   const each = skipped.map(({ machine, reason }) => rich`${machine} (${text(reason)})`)
   return rich`${cluster}: ${own(counted(skipped.length, 'machine is', 'machines are'))} skipped: ${someTexts(each, MOST_SKIPPED)}`
+}
+
+type Found = readonly [PlanFinding['level'], RichText]
+
+function templateTexts(cluster: string, t: TemplateChange): readonly Found[] {
+  const evicts: readonly Found[] =
+    t.evicts === 0
+      ? []
+      : [
+          [
+            'Warns',
+            rich`${cluster}: a NoExecute taint of pool ${t.set} evicts pods of ${own(counted(t.evicts, 'machine'))}, one by one, each under a permit`,
+          ],
+        ]
+  const keeps: readonly Found[] =
+    t.keeping === 0
+      ? []
+      : [
+          [
+            'Warns',
+            rich`${cluster}: ${own(counted(t.keeping, 'machine'))} of pool ${t.set} with values that were changed on the Machine, which stay: ${names(t.kept, MOST_NAMED)}`,
+          ],
+        ]
+  return [
+    [
+      'Notes',
+      rich`${cluster}: labels, annotations or taints of ${own(counted(t.machines, 'machine'))} of pool ${t.set} change in place: one first, the rest once that one is Ready`,
+    ],
+    ...evicts,
+    ...keeps,
+  ]
 }
 
 /** Bookings during the change, the first one by name. */
@@ -112,6 +148,15 @@ export const approvalTexts = (approvals: readonly NeededApproval[]): readonly Ri
 function wayBackText({ wayBack }: Outlook, oneWay: readonly OneWay[] | undefined): RichText {
   const time = wayBack === undefined ? 'duration unknown' : `about ${minutesText(wayBack)}`
   return rich`way back: ${'git revert'}, ${own(`${time}${oneWay?.length === 0 ? '; nothing here is irreversible' : ''}`)}`
+}
+
+/** `earlier predictions: median error 18 % over the last 12 changes`; empty where no machine is predicted. */
+export function earlierTexts({ earlier, machines }: Outlook): readonly string[] {
+  if (earlier === undefined || machines === 0) return []
+  const { changes, medianError } = earlier
+  if (medianError === undefined) return ['no earlier prediction to compare with']
+  const over = changes === 1 ? 'the last change' : `the last ${changes} changes`
+  return [`earlier predictions: median error ${Math.round(medianError * 100)} % over ${over}`]
 }
 
 /** An outdated or missing inventory. */

@@ -1,5 +1,6 @@
 // Builds the plan of a commit: renders it and its base in the cage, compares them, and predicts from inventories if given. Contacts no cluster.
 import type { Targets } from '#delivery/desired.ts'
+import { accuracyOf } from '../accuracy/accuracy.ts'
 import { releaseApprovals } from '../approvals.ts'
 import type { Inventory } from '../inventory.ts'
 import { type Loosened, loosenedBy } from '../loosened/loosened.ts'
@@ -11,7 +12,9 @@ import { predict } from '../predict.ts'
 import { type Prunes, type PrunesRequest, prunesOf } from '../prunes.ts'
 import { releaseWaits } from '../release-waits.ts'
 import { withServedProviders } from '../served-providers.ts'
+import { defined } from '#lib/defined.ts'
 import { bindingHub } from '../stage-members.ts'
+import { hubTurn } from './hub-turn.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { type ClusterDifference, differenceOf } from '#sync/difference.ts'
@@ -185,7 +188,10 @@ async function predicted(
   const outlook = outlookOf(predictions, bindingHub(before, after), changed, ofRelease)
   const used = inventories.filter((i) => wanted.has(i.cluster))
   const waits = releaseWaits({ before, after, clusters: changed, inventories, now })
-  return { ...outlook, stale: staleInventories(used, now), waits }
+  const hub = hubTurn(shown, bindingHub(before, after))
+  // Of all clusters: they have the same components, and one alone has few rollouts.
+  const earlier = accuracyOf(inventories.flatMap((i) => i.revisions))
+  return { ...outlook, ...defined({ hub }), stale: staleInventories(used, now), waits, earlier }
 }
 
 function prunesIn(

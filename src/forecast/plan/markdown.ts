@@ -9,8 +9,9 @@ import type { Loosened } from '../loosened/loosened.ts'
 import type { OneWay } from '../one-way.ts'
 import type { Prunes } from '../prunes.ts'
 import { loosenedLines, unnamedIn } from './loosened-lines.ts'
-import { approvalTexts } from './findings.ts'
+import { approvalTexts, earlierTexts } from './findings.ts'
 import { groupsOf, lossOf } from './losses.ts'
+import type { HubTurn } from './hub-turn.ts'
 import { minutesText } from './minutes.ts'
 import { heldTexts, type Outlook, whileHeld } from './outlook.ts'
 import { checkThis } from './check-this.ts'
@@ -259,12 +260,15 @@ function summary({ outlook, clusters, only }: PlanDocument): string {
   return [
     first,
     riskLine(outlook),
+    ...earlierTexts(outlook).map(sentenceOf),
     rules === '' ? '' : `⚠ ${escaped(rules)}.`,
     ...(unknown.length === 0 ? [] : [`⚠ Unknown: no inventory of ${unknown.map(code).join(', ')}.`]),
   ]
     .filter((l) => l !== '')
     .join('\n')
 }
+
+const sentenceOf = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
 const MARK = { Low: '🟢', Medium: '🟠', High: '🔴' } as const
 
@@ -281,12 +285,16 @@ function table({ outlook }: PlanDocument): string {
   return [
     '| stage | cluster | machines | batches | drains | reboots | time p50–p90 | binds first |',
     '|---|---|--:|---|--:|--:|---|---|',
+    ...(outlook?.hub === undefined ? [] : [hubRow(outlook.hub)]),
     ...rows.map(
       ({ stage, prediction: p }) =>
         `| ${escaped(stage)} | ${escaped(p.cluster)} | ${p.machines.length} of ${p.of} | ${stepsText(p)} | ${p.drains} | ${p.reboots} | ${clusterTimeText(p)} | ${bindsFirst(p)} |`,
     ),
   ].join('\n')
 }
+
+const hubRow = ({ stage, objects, after }: HubTurn): string =>
+  `| ${escaped(stage)} | hub | ${counted(objects, 'object')} | – | – | – | ${after === undefined ? 'first' : `after ${escaped(after)}`} | nothing |`
 
 const MOST_BRAKE_CHARS = 120
 

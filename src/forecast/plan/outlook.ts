@@ -2,11 +2,13 @@
 import { HOLD_REASONS } from '#permits/holds/names.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isAtLeast, type Risk } from '#defender/risk.ts'
+import type { Accuracy } from '../accuracy/accuracy.ts'
 import type { NeededApproval } from '../approvals.ts'
 import type { Inventory } from '../inventory.ts'
 import type { ClusterPrediction } from '../predict.ts'
 import type { ReleaseWait } from '../release-waits.ts'
 import { type BindingHub, isInStage } from '../stage-members.ts'
+import type { HubTurn } from './hub-turn.ts'
 import { MINUTE, minutesText } from './minutes.ts'
 
 interface StagedPrediction {
@@ -30,8 +32,13 @@ const heldSets = ({ clusters }: Outlook) =>
     stuck.filter(({ wait }) => HOLD_REASONS.has(wait.predicate)).map(({ set, wait }) => ({ cluster, set, wait })),
   )
 
-/** Appended to "no machine is touched" if the cause is a hold on a set, not on the source. */
-export const whileHeld = (outlook: Outlook): string => (heldSets(outlook).length === 0 ? '' : ' while a hold lasts')
+/** Appended to "no machine is touched" if the cause is a hold on a set, not on the source, or if templates of pools reach machines. */
+export const whileHeld = (outlook: Outlook): string => {
+  if (heldSets(outlook).length > 0) return ' while a hold lasts'
+  return outlook.clusters.some(({ prediction: { templates = [] } }) => templates.length > 0)
+    ? ' by a rollout of components'
+    : ''
+}
 
 /** Holds that end within the prediction; its times include the wait. */
 export const delayTexts = ({ clusters }: Outlook): readonly string[] =>
@@ -71,8 +78,12 @@ export interface Outlook {
   /** How much of p50 and p90 is soak between stages, in milliseconds. */
   readonly soak: number
   readonly stale?: readonly StaleInventory[]
+  /** What the hub itself gets. */
+  readonly hub?: HubTurn
   /** What the release waits for regardless of its machines. */
   readonly waits?: readonly ReleaseWait[]
+  /** How well the recorded predictions of earlier rollouts held. */
+  readonly earlier?: Accuracy
 }
 
 export interface StaleInventory {

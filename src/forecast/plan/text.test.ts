@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { ClusterPrediction } from '../predict.ts'
-import { approvalTexts, bookedText } from './findings.ts'
+import type { Accuracy } from '../accuracy/accuracy.ts'
+import { approvalTexts, bookedText, earlierTexts } from './findings.ts'
+import { outlookOf } from './outlook.ts'
 import { plainOf } from './rich-text.ts'
 import { loosenedText, oneWayText, outlookText, planText } from './text.ts'
 
@@ -219,4 +221,18 @@ test('a rollout that something stops for good has no time, and the line says wha
   expect(text).toContain('1 machine, 1 drain, 0 reboots, does not finish, at most 0 unavailable at once')
   expect(text).toContain('set base does not finish: gate HealthFloor: no room; it continues when it needs fewer')
   expect(text).not.toMatch(/28|slowed most/)
+})
+
+test.each<readonly [string, Accuracy, readonly string[]]>([
+  [
+    'its median and of how many',
+    { changes: 12, medianError: 0.184 },
+    ['earlier predictions: median error 18 % over the last 12 changes'],
+  ],
+  ['the only one', { changes: 1, medianError: 0 }, ['earlier predictions: median error 0 % over the last change']],
+  ['that there is none', { changes: 0 }, ['no earlier prediction to compare with']],
+])('how well earlier predictions held is said: %s', (_, earlier, lines) => {
+  const outlook = outlookOf([], { pipelines: [], clusters: [] }, [])
+  expect(earlierTexts({ ...outlook, machines: 3, earlier })).toEqual(lines)
+  expect(earlierTexts({ ...outlook, machines: 0, earlier })).toEqual([])
 })

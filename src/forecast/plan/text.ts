@@ -18,6 +18,7 @@ import { type Tone, paintOf } from '#lib/terminal/paint.ts'
 import type { ClusterPrediction } from '../predict.ts'
 import { outlookFindings } from './findings.ts'
 import { loosenedLines } from './loosened-lines.ts'
+import { hubTurnText } from './hub-turn.ts'
 import { groupsOf, lossOf } from './losses.ts'
 import { minutesText } from './minutes.ts'
 import { type Outlook, whileHeld } from './outlook.ts'
@@ -75,6 +76,7 @@ export const outlookText = (outlook: Outlook, oneWay: readonly OneWay[] = []): s
 export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): readonly OutlookLine[] {
   return [
     { is: 'Head', text: headText(outlook) },
+    ...(outlook.hub === undefined ? [] : [{ is: 'Cluster', text: hubTurnText(outlook.hub) } as const]),
     ...outlook.clusters
       .filter(({ prediction }) => prediction.machines.length > 0)
       .map(({ stage, prediction }) => ({ is: 'Cluster', text: clusterText(stage, prediction) }) as const),

@@ -157,7 +157,7 @@ function ofSilence(rule: RuleReview, { unset, windowMs }: ReviewResult, names: R
   if (neverReported.length > 0)
     return never(
       `no node ever reported ${listed('condition', neverReported)}`,
-      `check that a monitor sets ${neverReported.length === 1 ? 'it' : 'them'} on the nodes of this rule, or remove the rule`,
+      `check that a monitor sets ${neverReported.length === 1 ? 'it' : 'them'} on the nodes of this rule${knownMs < windowMs ? '' : ', or remove the rule'}`,
       names.fleet === undefined ? `kubenode rules review --commit HEAD${source(names.history)}` : undefined,
     )
   if (longest === undefined)

@@ -64,7 +64,7 @@ interface Ended {
 
 export class Handwork {
   readonly #past = new Past(
-    (kind, topic) =>
+    (kind, { topic }) =>
       kind === 'RemedyOperationJob' ||
       kind === 'NodeRemedier' ||
       (kind === 'Node' && /^(exists|status\/conditions)/.test(topic)) ||

@@ -172,6 +172,7 @@ describe('a rule that never fired', () => {
       kind: 'NeverFired',
       name: 'dead',
       what: 'never fired in 90d: no node ever reported condition Dead',
+      next: 'check that a monitor sets it on the nodes of this rule, or remove the rule',
     })
   })
 
@@ -212,6 +213,11 @@ describe('a rule that never fired', () => {
     expect(findings(await reviewed(past.lines()))).toMatchObject([
       { what: 'never fired in 1d: it was never true of a node', next: expect.stringContaining('conclude nothing yet') },
     ])
+    const unreported = fleet()
+    unreported.put(END - DAY, remedierOf('dead', 'Dead'))
+    expect(findings(await reviewed(unreported.lines()))).toMatchObject([
+      { next: 'check that a monitor sets it on the nodes of this rule' },
+    ])
   })
 })
 
@@ -230,6 +236,17 @@ test('a recorded condition without a rule is named, unless it has a reason or te
   ])
   const excused = { unset: undefined, excused: new Set(['DiskWorn']), watched: new Set<string>() }
   expect(ofKind(await reviewed(past.lines(), { ...OPTIONS, fleet: excused }), 'NoRule')).toEqual([])
+})
+
+test('the sum over all components has a rule where each component at fault has one', async () => {
+  const past = fleet()
+  past.put(PAST_START, remedierOf('unwell', 'ComponentUnhealthy-scribe'))
+  fault(past, PAST_START + DAY, 'n1', 'ComponentUnhealthy-scribe', 30)
+  fault(past, PAST_START + DAY, 'n1', 'ComponentUnhealthy', 30)
+  expect(ofKind(await reviewed(past.lines()), 'NoRule')).toEqual([])
+  fault(past, PAST_START + 2 * DAY, 'n1', 'ComponentUnhealthy-beacon', 30)
+  const names = ofKind(await reviewed(past.lines()), 'NoRule').map(({ name }) => name)
+  expect(names.toSorted()).toEqual(['ComponentUnhealthy', 'ComponentUnhealthy-beacon'])
 })
 
 test('a rule without a monitor is named even if it fired once, and so is one that the history does not have', async () => {

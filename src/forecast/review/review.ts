@@ -231,15 +231,17 @@ export class Review {
       types.has(type) ||
       // It repeats what this one condition says of all components.
       (type.startsWith(`${COMPONENT_UNHEALTHY}-`) && types.has(COMPONENT_UNHEALTHY))
-    return this.#conditions
-      .result(end)
-      .filter(({ times }) => times > 0)
-      .map((sums) => ({
-        ...sums,
-        rules: rules.filter(({ types }) => isRead(types, sums.type)).map(({ name }) => name),
-        isExcused:
-          isOfLifecycle(sums.type) || fleet?.excused.has(sums.type) === true || fleet?.watched.has(sums.type) === true,
-      }))
+    const found = this.#conditions.result(end).filter(({ times }) => times > 0)
+    const readersOf = (type: string) => rules.filter(({ types }) => isRead(types, type)).map(({ name }) => name)
+    const parts = found.flatMap(({ type }) => (type.startsWith(`${COMPONENT_UNHEALTHY}-`) ? [readersOf(type)] : []))
+    // Rules that read each component at fault read all that the sum says.
+    const ofParts = parts.every((readers) => readers.length > 0) ? [...new Set(parts.flat())] : []
+    return found.map((sums) => ({
+      ...sums,
+      rules: [...new Set([...readersOf(sums.type), ...(sums.type === COMPONENT_UNHEALTHY ? ofParts : [])])],
+      isExcused:
+        isOfLifecycle(sums.type) || fleet?.excused.has(sums.type) === true || fleet?.watched.has(sums.type) === true,
+    }))
   }
 }
 

@@ -163,7 +163,7 @@ function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, r
     spec,
     compiled: result.rule,
     problems: [...impossible, ...harmIn(spec)],
-    notes: notesOn(result.rule.root, spec, reported),
+    notes: [...notesOn(result.rule.root, spec, reported), ...spec.ladder.flatMap(scriptNote)],
   }
 }
 
@@ -193,7 +193,32 @@ function harmIn({ ladder }: NodeRemedier['spec']): readonly string[] {
           ? [`rung ${rung} continues after a ${operationName(o)}: the node no longer exists`]
           : [],
       ),
+      ...(verify.script === undefined ? [] : scriptHarm(ladder, rung)),
       ...(at('uncordon') >= 0 && at('cordon') < 0 ? [`rung ${rung} uncordons what it did not cordon`] : []),
     ]
   })
 }
+
+type Ladder = NodeRemedier['spec']['ladder']
+
+/** A script that cannot run, or that keeps no node from serving. */
+function scriptHarm(ladder: Ladder, rung: number): readonly string[] {
+  const has = (n: number, name: keyof Ladder[number]['operations'][number]) =>
+    ladder[n]?.operations.some((o) => o[name] !== undefined) === true
+  const before = [...ladder.keys()].slice(0, rung).findLast((n) => has(n, 'cordon') || has(n, 'uncordon'))
+  const isCordoned = has(rung, 'cordon') || (before !== undefined && !has(before, 'uncordon'))
+  return [
+    ...(has(rung, 'replace') ? [`rung ${rung} has a verify.script after replace: the new machine is another one`] : []),
+    ...(isCordoned
+      ? []
+      : [
+          `rung ${rung} has a verify.script but no cordon, of its own or of an earlier rung: the node serves meanwhile`,
+        ]),
+  ]
+}
+
+/** Whether a provider has power switches is not in the rule. */
+const scriptNote = ({ operations, verify }: Ladder[number], rung: number): readonly string[] =>
+  verify.script !== undefined && operations.some((o) => o.fence !== undefined)
+    ? [`rung ${rung} has a verify.script after fence: it runs only if the provider switches the machine on again`]
+    : []

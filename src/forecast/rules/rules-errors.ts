@@ -36,6 +36,6 @@ export const rulesErrors = errorTable({
   },
   KN1384_remedier: {
     text: 'no single line of the fleet lets remedier/{name} repair{where}',
-    next: 'set its mode to Enforce where the fleet declares it, and read the effect with kubenode plan --dirty',
+    next: 'it may repair there already: kubenode get remedier/{name} --context CLUSTER; otherwise set its mode to Enforce where the fleet declares it, and read the effect with kubenode plan --dirty',
   },
 })

@@ -1,25 +1,19 @@
-// An in-memory copy of one cluster, in which the controllers' own plans and the Defender's decisions take effect at once. Machines finish their orders after as
-// long as such a switch took before, and nothing fails. It touches nothing outside.
+// An in-memory copy of one cluster, in which the controllers' own plans and the Defender's decisions take effect at once. Agents finish their orders after as
+// long as such a switch took before. A forecast runs it undisturbed; a simulation breaks nodes, switches and the API on the way. It touches nothing outside.
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
+import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { ANNOTATIONS } from '#api/names.ts'
-import { activeMachines } from '#api/protocol/part.ts'
-import { hasOpenSwitch } from '#api/protocol/component-order.ts'
-import { isSwitching } from '#api/protocol/switch.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { timestamp } from '#lib/clock.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
-import { claimOf } from '#controllers/machine/components/claims.ts'
-import { desiredComponents } from '#controllers/machine/components/desired.ts'
-import { planOrders } from '#controllers/machine/components/orders.ts'
 import type { SetAction } from '#controllers/componentset/actions.ts'
 import { ReadingMemo } from '#controllers/componentset/members/members.ts'
 import { plan } from '#controllers/componentset/plan.ts'
@@ -30,11 +24,13 @@ import { isOpen } from '#defender/permit-phase.ts'
 import { decide } from '#defender/plan.ts'
 import { permitStatus } from '#defender/status.ts'
 import type { Snapshot } from '#defender/snapshot.ts'
-import { eventsBetween } from './booked.ts'
+import { eventsBetween } from '../booked.ts'
 import type { Node } from '#nodes/objects.ts'
 import { EndedPermits, isRefused } from '#permits/ended-for.ts'
-import { permitAnswer } from '#permits/permits.ts'
-import type { Inventory } from './inventory.ts'
+import type { Inventory } from '../inventory.ts'
+import { Agents, type Switches } from './agents.ts'
+import { rebootMs } from './reboot-time.ts'
+import { MachineTurns } from './machine-turns.ts'
 
 type Listed =
   | 'machines'
@@ -56,10 +52,14 @@ export interface WorldObjects extends Pick<Inventory, Listed> {
   readonly maintenance?: readonly MaintenanceEvent[]
 }
 
-/** From the grant until the version counts as healthy. */
-export type SwitchMs = (set: string, component: string) => number
+interface Planned {
+  readonly version: number
+  readonly at: number
+  readonly until: number
+}
 
 const LEADER = 'forecast'
+const AT_REST_MS = 60_000
 /** Facts of custom policy rules are unknown in advance, so such rules count as not true. */
 const NO_RULES: Snapshot['rules'] = new Map()
 const NOTHING: ReadonlySet<string> = new Set()
@@ -68,41 +68,62 @@ export class World {
   now: number
   readonly #begin: number
   readonly machines: Map<string, Machine>
-  readonly nodes: ReadonlyMap<string, Node>
+  readonly nodes: Map<string, Node>
   readonly sets: Map<string, MachineComponentSet>
   readonly permits: Map<string, OperationPermit>
+  /** Work on hosts, which budgets count. */
+  readonly maintenance: MaintenanceEvent[]
+  /** Machines of which a component is between two versions. */
+  readonly updating = new Set<string>()
+  /** Machines that do nothing and report nothing. */
+  readonly stalled = new Set<string>()
+  /** The API cannot be reached: no controller acts, and no agent reports. */
+  isCut = false
   readonly #objects: WorldObjects
   readonly #components: ReadonlyMap<string, MachineComponent>
   readonly #machineSets: ReadonlyMap<string, MachineSet>
   readonly #memos = new Map<string, ReadingMemo>()
   readonly #ended = new EndedPermits({ now: () => this.now, monotonic: () => this.now })
   readonly #fleet = new Fleet()
-  readonly #switchMs: SwitchMs
+  readonly #agents: Agents
+  readonly #turns: MachineTurns
   readonly #configs = new Set<string>()
-  /** When the switch of a machine's component ends, by both names. */
-  readonly #ends = new Map<string, number>()
   #revisions: readonly ControllerRevision[]
   #ledger: LedgerSpec | undefined
   #asked = 0
+  /** Of what plans read. */
+  #version = 0
+  /** By set: of which version its last plan is, and until when time alone changes nothing about it. */
+  readonly #planned = new Map<string, Planned>()
   /** When time alone makes the next plan or decision due. */
   #next: number | undefined
 
-  constructor(objects: WorldObjects, now: number, switchMs: SwitchMs) {
+  constructor(objects: WorldObjects, now: number, switches: Switches) {
     const nameOf = (o: { readonly metadata: { readonly name?: string } }) => o.metadata.name ?? ''
     this.#objects = objects
     this.now = now
     this.#begin = now
-    this.#switchMs = switchMs
+    this.#agents = new Agents({
+      ...switches,
+      ms: (set, component, machine) =>
+        switches.ms(set, component, machine) + rebootMs(this.#components, this.machines.get(machine), component),
+    })
+    this.maintenance = [...(objects.maintenance ?? [])]
     this.machines = new Map(objects.machines.map((m) => [nameOf(m), m]))
     this.nodes = new Map(objects.nodes.map((n) => [nameOf(n), n]))
     this.sets = new Map(objects.sets.map((s) => [nameOf(s), s]))
     this.permits = new Map(objects.permits.map((p) => [nameOf(p), p]))
     this.#components = new Map(objects.components.map((c) => [nameOf(c), c]))
     this.#machineSets = new Map(objects.machineSets.map((s) => [nameOf(s), s]))
+    this.#turns = new MachineTurns(this.#agents, this.#components)
     this.#revisions = objects.revisions
     this.#ledger = objects.ledger
-    for (const [name, machine] of this.machines) this.#fleet.putMachine(name, machine)
+    for (const [name, machine] of this.machines) this.putMachine(name, machine)
     for (const [name, node] of this.nodes) this.#fleet.putNode(name, node)
+  }
+
+  get holds(): WorldObjects['holds'] {
+    return this.#objects.holds
   }
 
   /** The current state of the cluster. */
@@ -113,6 +134,7 @@ export class World {
 
   /** One turn of sets, Defender and machines. Returns whether anything but time changed. */
   turn(): boolean {
+    if (this.isCut) return false
     this.#next = undefined
     const plans = [...this.sets.keys()].map((name) => this.#planTurn(name))
     const decided = this.#defenderTurn()
@@ -122,17 +144,39 @@ export class World {
 
   /** Advances to the next moment when something can change; false if there is none. */
   advance(): boolean {
-    const times = [...this.#ends.values(), ...(this.#next === undefined ? [] : [this.#next])].filter(
-      (t) => t > this.now,
-    )
-    if (times.length === 0) return false
-    this.now = Math.min(...times)
+    const next = this.nextAt
+    if (next === undefined) return false
+    this.now = next
     return true
+  }
+
+  /** The next moment when something can change by itself. */
+  get nextAt(): number | undefined {
+    if (this.isCut) return undefined
+    let next = Infinity
+    for (const at of this.#agents.ends) if (at > this.now) next = Math.min(next, at)
+    if (this.#next !== undefined && this.#next > this.now) next = Math.min(next, this.#next)
+    return next === Infinity ? undefined : next
+  }
+
+  putNode(name: string, node: Node): void {
+    this.nodes.set(name, node)
+    this.#fleet.putNode(name, node)
+    this.#version++
+  }
+
+  putMachine(name: string, machine: Machine): void {
+    this.machines.set(name, machine)
+    this.#fleet.putMachine(name, machine)
+    this.#turns.machineChanged(name)
+    this.#version++
+    if (machine.status?.phase === 'Updating') this.updating.add(name)
+    else this.updating.delete(name)
   }
 
   /** Whether a machine is switching: if not, only time can help. */
   get isAnyUnderWay(): boolean {
-    return this.#ends.size > 0
+    return this.#agents.isAnySwitching
   }
 
   #wakeAt(time: number): void {
@@ -142,6 +186,17 @@ export class World {
   #planTurn(name: string): boolean {
     const set = this.sets.get(name)
     if (set === undefined) return false
+    const planned = this.#planned.get(name)
+    if (planned !== undefined && this.now < planned.until && planned.version === this.#version) {
+      this.#wakeAt(planned.until)
+      return false
+    }
+    // Faults and repairs change machines all the time, and nothing of it concerns a set at rest within a minute.
+    if (planned !== undefined && isAtRest(set) && this.now < planned.at + AT_REST_MS) {
+      this.#wakeAt(planned.at + AT_REST_MS)
+      return false
+    }
+    const version = this.#version
     const memo = this.#memos.get(name) ?? new ReadingMemo()
     this.#memos.set(name, memo)
     const { holds, apiServer } = this.#objects
@@ -165,17 +220,22 @@ export class World {
       this.now,
     )
     for (const action of made.actions) this.#act(action)
-    if (made.requeueAfter !== undefined) this.#wakeAt(this.now + Math.max(1, made.requeueAfter))
+    const until = made.requeueAfter === undefined ? Infinity : this.now + Math.max(1, made.requeueAfter)
+    this.#planned.set(name, { version, at: this.now, until })
+    this.#wakeAt(until)
     const isSame = jsonEqual(set.status, made.status)
-    if (!isSame) this.sets.set(name, { ...set, status: made.status })
+    if (!isSame) {
+      this.sets.set(name, { ...set, status: made.status })
+      this.#turns.setChanged(set.status, made.status)
+      this.#version++
+    }
     return !isSame || made.actions.some((a) => a.kind !== 'RenewPermit')
   }
 
   #act(action: SetAction): void {
     switch (action.kind) {
       case 'CreateRevision':
-        this.#revisions = [...this.#revisions, withUid(action.revision)]
-        return
+        return this.#setRevisions([...this.#revisions, withUid(action.revision)])
       case 'RenumberRevision':
         this.#replace(action.revision)
         return
@@ -186,13 +246,13 @@ export class World {
         this.#annotate(action.revision, { [ANNOTATIONS.completed]: action.completed })
         return
       case 'DeleteRevision':
-        this.#revisions = this.#revisions.filter((r) => r.metadata.name !== action.revision.metadata.name)
-        return
+        return this.#setRevisions(this.#revisions.filter((r) => r.metadata.name !== action.revision.metadata.name))
       case 'CreateConfig':
         this.#configs.add(action.config.metadata.name ?? '')
+        this.#version++
         return
       case 'RequestPermit':
-        this.permits.set(action.permit, {
+        return this.putPermit({
           apiVersion: API_GROUP_VERSION,
           kind: 'OperationPermit',
           metadata: {
@@ -202,13 +262,11 @@ export class World {
           },
           spec: action.request as OperationPermit['spec'],
         })
-        return
       case 'Report': {
         const permit = this.permits.get(action.permit.metadata.name ?? '')
         if (permit === undefined) return
         const results = Object.fromEntries(action.results.map((r) => [r.uid, r.result]))
-        this.#putPermit({ ...permit, spec: { ...permit.spec, results: { ...results, ...permit.spec.results } } })
-        return
+        return this.putPermit({ ...permit, spec: { ...permit.spec, results: { ...results, ...permit.spec.results } } })
       }
       // A live requester's lease never expires; inspection pods do not run here.
       case 'RenewPermit':
@@ -221,23 +279,37 @@ export class World {
   }
 
   #annotate({ metadata: { name } }: ControllerRevision, added: Readonly<Record<string, string>>): void {
-    this.#revisions = this.#revisions.map((r) =>
-      r.metadata.name === name
-        ? { ...r, metadata: { ...r.metadata, annotations: { ...r.metadata.annotations, ...added } } }
-        : r,
+    this.#setRevisions(
+      this.#revisions.map((r) =>
+        r.metadata.name === name
+          ? { ...r, metadata: { ...r.metadata, annotations: { ...r.metadata.annotations, ...added } } }
+          : r,
+      ),
     )
   }
 
   #replace(revision: ControllerRevision): void {
-    this.#revisions = this.#revisions.map((r) => (r.metadata.name === revision.metadata.name ? revision : r))
+    this.#setRevisions(this.#revisions.map((r) => (r.metadata.name === revision.metadata.name ? revision : r)))
   }
 
-  #putPermit(permit: OperationPermit): void {
-    this.permits.set(permit.metadata.name ?? '', permit)
+  #setRevisions(revisions: readonly ControllerRevision[]): void {
+    this.#revisions = revisions
+    this.#version++
+    this.#turns.revisionsChanged(this.sets.values())
+  }
+
+  /** The same one again changes nothing. */
+  putPermit(permit: OperationPermit): void {
+    const name = permit.metadata.name ?? ''
+    const before = this.permits.get(name)
+    if (before !== undefined && before.spec === permit.spec && jsonEqual(before.status, permit.status)) return
+    this.permits.set(name, permit)
+    this.#turns.permitChanged(before, permit)
+    this.#version++
   }
 
   #defenderTurn(): boolean {
-    const { holds, approvals, policies, cluster, maintenance = [] } = this.#objects
+    const { holds, approvals, policies, cluster } = this.#objects
     const open = [...this.permits.values()].filter(isOpen)
     const isFree = ({ spec }: OperationPermit) => this.#isWithoutDisruption(spec.component)
     const snapshot: Snapshot = {
@@ -253,7 +325,7 @@ export class World {
       leasesOver: NOTHING,
       deletedPermits: NOTHING,
       deletedTargets: NOTHING,
-      maintenance: eventsBetween(maintenance, this.now, this.now, this.#begin),
+      maintenance: eventsBetween(this.maintenance, this.now, this.now, this.#begin),
       suspicions: [],
       retried: NOTHING,
       rules: NO_RULES,
@@ -269,7 +341,7 @@ export class World {
       const { permit } = decision
       const status = permitStatus(decision, [], { now: this.now, expiresAt: undefined })
       if (permit.status?.phase !== status.phase || permit.status?.granted !== status.granted) isChanged = true
-      this.#putPermit({ ...permit, status })
+      this.putPermit({ ...permit, status })
     }
     return isChanged
   }
@@ -279,119 +351,21 @@ export class World {
     return this.#components.get(componentObjectName(component.name, component.version))?.spec.disruption === 'None'
   }
 
-  /** Only machines of open slices and permits: the others get no new orders. */
   #machinesTurn(): boolean {
-    const named = new Set<string>()
-    for (const { status } of this.sets.values())
-      for (const slice of status?.slices ?? [])
-        if (slice.phase !== 'Passed') activeMachines(slice).forEach((m) => named.add(m))
-    for (const key of this.#ends.keys()) named.add(key.slice(0, key.indexOf('\n')))
-    const byTarget = new Map<string, OperationPermit[]>()
-    for (const permit of this.permits.values())
-      if (isOpen(permit))
-        for (const { uid } of permit.spec.targets) byTarget.set(uid, [...(byTarget.get(uid) ?? []), permit])
-    let isChanged = false
-    for (const name of named) {
-      const before = this.machines.get(name)
-      if (before === undefined || isOutOfReach(before)) continue
-      const after = this.#machineTurn(before, byTarget.get(before.metadata.uid ?? '') ?? [])
-      if (jsonEqual([before.spec.components, before.status], [after.spec.components, after.status])) continue
-      isChanged = true
-      this.machines.set(name, after)
-      this.#fleet.putMachine(name, after)
-    }
-    return isChanged
-  }
-
-  #machineTurn(machine: Machine, permits: readonly OperationPermit[]): Machine {
-    const name = machine.metadata.name ?? ''
-    const claims = [...this.sets.values()].flatMap(
-      (set) => claimOf(set, machine, (n) => this.#revisions.find((r) => r.metadata.name === n)) ?? [],
-    )
-    const reports = machine.status?.components ?? []
-    const current = machine.spec.components ?? []
-    const marks = [] as const
-    const desired = desiredComponents({ machine: name, isClosed: false, current, reports, claims, marks })
-    const definitions = desired.flatMap((c) => this.#components.get(componentObjectName(c.name, c.version)) ?? [])
-    const { components } = planOrders({
-      machine: name,
-      machineUid: machine.metadata.uid ?? '',
-      components: desired,
-      reports,
-      claims,
-      marks,
-      permits,
-      definitions,
-      // The recorded duration of such a switch includes the drain.
-      isDrained: true,
-    })
-    const before = new Map(current.map((c) => [c.name, c.config]))
-    const next = this.#agentTurn(name, { ...machine, spec: { ...machine.spec, components } }, { permits, before })
-    const isBusy =
-      hasOpenSwitch({ spec: { ...machine.spec, components }, status: { components: next } }) ||
-      next.some((r) => isSwitching(r.state))
-    const { phase } = machine.status ?? {}
-    const isWorking = phase === 'Ready' || phase === 'Updating'
-    return {
-      ...machine,
-      spec: { ...machine.spec, components },
-      status: { ...machine.status, components: next, ...(isWorking && { phase: isBusy ? 'Updating' : 'Ready' }) },
-    }
-  }
-
-  /** Stages at once, because that disrupts nothing; then the switch takes its time. */
-  #agentTurn(name: string, machine: Machine, { permits, before }: Orders): readonly ComponentStatus[] {
-    const reports = machine.status?.components ?? []
-    const uid = machine.metadata.uid ?? ''
-    return (machine.spec.components ?? []).map((order): ComponentStatus => {
-      const report = reports.find((r) => r.name === order.name)
-      const key = `${name}\n${order.name}`
-      const end = this.#ends.get(key)
-      if (report !== undefined && isSwitching(report.state)) {
-        if (end === undefined) this.#ends.set(key, this.now + this.#switchMs(order.setRef ?? '', order.name))
-        if (end === undefined || end > this.now) return report
-        this.#ends.delete(key)
-        const { drifted: _, ...fresh } = report
-        return {
-          ...fresh,
-          ...(report.desired && { version: report.desired }),
-          since: timestamp(this.now),
-          state: 'Healthy',
-        }
-      }
-      const isKnown = report?.desired === order.version && report.attempt === order.attempt
-      const base = { name: order.name, desired: order.version, attempt: order.attempt, since: timestamp(this.now) }
-      const running = report?.version === undefined ? {} : { version: report.version }
-      // Another configuration is a switch too.
-      const isRunning = report?.version === order.version && before.get(order.name) === order.config
-      if (!isKnown) return { ...base, ...running, state: isRunning ? 'Healthy' : 'Staged' }
-      if (report.state === 'Fetching') return { ...report, state: 'Staged', since: timestamp(this.now) }
-      const isOrdered = order.switch?.attempt === order.attempt && isGranted(permits, order.switch.permit, uid)
-      if (report.state !== 'Staged' || !isOrdered) return report
-      this.#ends.set(key, this.now + this.#switchMs(order.setRef ?? '', order.name))
-      return { ...report, state: 'Switching', since: timestamp(this.now) }
-    })
+    const { machines, stalled, sets, permits, now } = this
+    const changed = this.#turns.turn({ machines, stalled, sets, revisions: this.#revisions, permits, now })
+    for (const [name, machine] of changed) this.putMachine(name, machine)
+    return changed.length > 0
   }
 }
-
-interface Orders {
-  readonly permits: readonly OperationPermit[]
-  /** Previously ordered configurations, by component. */
-  readonly before: ReadonlyMap<string, string | undefined>
-}
-
-const isGranted = (permits: readonly OperationPermit[], name: string, uid: string): boolean =>
-  permitAnswer(
-    permits.find((p) => p.metadata.name === name),
-    uid,
-  ).kind === 'Granted'
-
-/** Orders cannot reach it. */
-const isOutOfReach = ({ status, metadata }: Machine): boolean =>
-  metadata.deletionTimestamp !== undefined ||
-  status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status !== 'True') === true
 
 const withUid = (r: ControllerRevision): ControllerRevision => ({
   ...r,
   metadata: { ...r.metadata, uid: `forecast-${r.metadata.name}` },
 })
+
+/** Complete, with nothing under way. */
+const isAtRest = ({ metadata, status }: MachineComponentSet): boolean =>
+  status?.phase === 'Complete' &&
+  status.observedGeneration === metadata.generation &&
+  (status.slices ?? []).every((s) => s.phase === 'Passed')

@@ -1,0 +1,102 @@
+// Prints simulations as text for a terminal, or as a test report. Pure.
+import { counted } from '#lib/counted.ts'
+import { formatAge, formatDuration } from '#lib/duration.ts'
+import { shownLines } from '#lib/printable.ts'
+import { alignedRows } from '#lib/terminal/rows.ts'
+import { xmlText } from '../backtest/forms.ts'
+import type { SimulationResult, Unmet } from './simulate.ts'
+
+export interface SimulationsShown {
+  readonly cluster: string
+  /** What rolls out. */
+  readonly commit: string
+  /** What was assumed of the cluster because no inventory says it. */
+  readonly assumed?: string
+  readonly results: readonly SimulationResult[]
+  /** Components without recorded durations. */
+  readonly untimed: readonly string[]
+}
+
+/** Of a counter-example: enough to see what led to it. */
+const MOST_LINES = 40
+
+const LIMITS = [
+  'Pods are not scheduled and the network is not modeled: a drain takes what switches took before, and a repair what is typical of its operations.',
+  'A machine counts as out while its component switches or its repair runs.',
+]
+
+export function terminalText(
+  { cluster, commit, assumed, results, untimed }: SimulationsShown,
+  width: number | undefined,
+): string {
+  const durations =
+    untimed.length === 0
+      ? []
+      : [`A switch of ${untimed.join(', ')} is assumed to take five minutes: none was recorded.`]
+  const head = shownLines([`${commit} on ${cluster}`, ...(assumed === undefined ? [] : [`  ${assumed}`])]).trimEnd()
+  return `${[head, ...results.map((r) => resultText(r, width)), shownLines([...LIMITS, ...durations]).trimEnd()].join('\n\n')}\n`
+}
+
+const percent = (share: number): string => `${Math.round(share * 1_000) / 10}%`
+const isShare = (name: string): boolean => /^(own|all)\.(share|zone|rack|pool)$/.test(name)
+const valueText = (name: string, value: number): string => (isShare(name) ? percent(value) : String(value))
+
+function resultText(result: SimulationResult, width: number | undefined): string {
+  const { name, description, machines, seeds, complete, figures, waits, stuck, unmet, expected } = result
+  const verdict =
+    expected.length === 0
+      ? []
+      : [`${unmet.length === 0 ? '✔' : '✖'} ${expected.length - unmet.length} of ${expected.length} expectations hold`]
+  const rows = Object.entries(figures)
+    .filter(([, { most }]) => most > 0)
+    .map(([figure, { p50, p95, most }]) => [figure, ...[p50, p95, most].map((v) => valueText(figure, v))])
+  const table = alignedRows([['FIGURE', 'P50', 'P95', 'MOST'], ...rows], width).trimEnd()
+  const waited =
+    waits.length === 0
+      ? []
+      : [
+          `Waited for\n${alignedRows([['WHAT', 'P50', 'P95'], ...waits.map(({ what, ms }) => [what, formatDuration(ms.p50), formatDuration(ms.p95)])], width).trimEnd()}`,
+        ]
+  return [
+    shownLines([
+      `${name}: ${description}`,
+      `  ${machines} machines, ${seeds} seeds; complete in ${complete} of ${seeds}`,
+      ...verdict.map((v) => `  ${v}`),
+    ]).trimEnd(),
+    table,
+    ...waited,
+    ...(stuck.length === 0 ? [] : [shownLines(['Not finished', ...stuck.map((s) => `  ${s}`)]).trimEnd()]),
+    ...unmet.map((u) => shownLines(unmetLines(u)).trimEnd()),
+  ].join('\n\n')
+}
+
+function unmetLines({ expectation, failed, seed, seen, run }: Unmet): readonly string[] {
+  const lines = run.timeline.slice(0, MOST_LINES)
+  const more = run.timeline.length - lines.length + run.moreTimeline
+  return [
+    `✖ ${expectation}`,
+    `  not true for ${counted(failed, 'seed')}; with seed ${seed}: ${seen.map(([name, value]) => `${name} is ${valueText(name, value)}`).join(', ')}`,
+    ...lines.map(({ at, what }) => `  ${formatAge(at).padStart(8)}  ${what}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ]
+}
+
+/** A test for each expectation, as CI systems show them. */
+export function junitOf({ assumed, results }: SimulationsShown): string {
+  const properties =
+    assumed === undefined ? [] : [`    <properties><property name="cluster" value="${xmlText(assumed)}"/></properties>`]
+  const suites = results.map(({ name, unmet, expected }) => {
+    const cases = expected.map((text) => {
+      const failure = unmet.find((u) => u.expectation === text)
+      const body = failure === undefined ? '' : `<failure message="${xmlText(unmetLines(failure).join('\n'))}"/>`
+      return `    <testcase classname="kubenode simulate ${xmlText(name)}" name="${xmlText(text)}">${body}</testcase>`
+    })
+    return [
+      `  <testsuite name="${xmlText(name)}" tests="${expected.length}" failures="${unmet.length}">`,
+      ...properties,
+      ...cases,
+      '  </testsuite>',
+    ].join('\n')
+  })
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join('\n')}\n</testsuites>\n`
+}

@@ -1,0 +1,192 @@
+// The machine controller of a simulated cluster: gives machines their orders and lets their agents act. It takes up a machine only when something about it changed:
+// of thousands, few change at a time.
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { hasOpenSwitch } from '#api/protocol/component-order.ts'
+import { activeMachines } from '#api/protocol/part.ts'
+import { isSwitching } from '#api/protocol/switch.ts'
+import { claimOf } from '#controllers/machine/components/claims.ts'
+import { type Claim, desiredComponents } from '#controllers/machine/components/desired.ts'
+import { planOrders } from '#controllers/machine/components/orders.ts'
+import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
+import { isOpen } from '#defender/permit-phase.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { componentObjectName } from '#lib/names.ts'
+import { without } from '#lib/without.ts'
+import type { Agents } from './agents.ts'
+
+/** What the machines of one turn see. */
+export interface MachinesSeen {
+  readonly machines: ReadonlyMap<string, Machine>
+  /** Machines that do nothing and report nothing. */
+  readonly stalled: ReadonlySet<string>
+  readonly sets: ReadonlyMap<string, MachineComponentSet>
+  readonly revisions: readonly ControllerRevision[]
+  readonly permits: ReadonlyMap<string, OperationPermit>
+  readonly now: number
+}
+
+type Status = NonNullable<MachineComponentSet['status']>
+type Slice = NonNullable<Status['slices']>[number]
+
+export class MachineTurns {
+  readonly #agents: Agents
+  readonly #components: ReadonlyMap<string, MachineComponent>
+  /** Machines about which something changed since their last turn. */
+  #due = new Set<string>()
+
+  constructor(agents: Agents, components: ReadonlyMap<string, MachineComponent>) {
+    this.#agents = agents
+    this.#components = components
+  }
+
+  machineChanged(name: string): void {
+    this.#due.add(name)
+  }
+
+  /** A result concerns the machine that it is of; all else about a permit concerns each of its targets. */
+  permitChanged(before: OperationPermit | undefined, { spec, status }: OperationPermit): void {
+    const isSame =
+      before !== undefined &&
+      jsonEqual([before.status, without(before.spec, 'results')], [status, without(spec, 'results')])
+    const old = before?.spec.results
+    for (const { name, uid } of spec.targets) if (!isSame || old?.[uid] !== spec.results?.[uid]) this.#due.add(name)
+  }
+
+  /** Of a set, only its slices concern single machines. */
+  setChanged(before: Status | undefined, after: Status | undefined): void {
+    const [old, now] = [before?.slices ?? [], after?.slices ?? []]
+    const isSame =
+      before?.observedGeneration === after?.observedGeneration && jsonEqual(before?.revisions, after?.revisions)
+    for (const slice of now) if (!isSame || !old.some((o) => isSameSlice(o, slice))) this.#slice(slice)
+    for (const slice of old) if (!now.some((n) => isSameSlice(n, slice))) this.#slice(slice)
+  }
+
+  /** A revision was recorded or removed. */
+  revisionsChanged(sets: Iterable<MachineComponentSet>): void {
+    for (const { status } of sets) for (const slice of status?.slices ?? []) this.#slice(slice)
+  }
+
+  #slice({ machines }: Slice): void {
+    for (const name of machines) this.#due.add(name)
+  }
+
+  /** The machines that changed. */
+  turn(seen: MachinesSeen): readonly (readonly [name: string, machine: Machine])[] {
+    const { machines, now, stalled } = seen
+    for (const name of this.#agents.endedBy(now)) this.#due.add(name)
+    if (this.#due.size === 0) return []
+    const due = [...this.#due].toSorted()
+    this.#due = new Set()
+    const byTarget = openPermits(seen)
+    const claims = new Claims(seen)
+    const switching = new Set(this.#agents.switching())
+    const changed: (readonly [string, Machine])[] = []
+    for (const name of due) {
+      const before = machines.get(name)
+      if (before === undefined) continue
+      // The others get no new orders.
+      if (!switching.has(name) && !claims.isNamed(name)) continue
+      if (stalled.has(name) || isOutOfReach(before)) {
+        this.#due.add(name)
+        continue
+      }
+      const after = this.#turn(before, claims.of(before), byTarget.get(before.metadata.uid ?? '') ?? [], now)
+      if (!jsonEqual([before.spec.components, before.status], [after.spec.components, after.status]))
+        changed.push([name, after])
+    }
+    return changed
+  }
+
+  #turn(machine: Machine, claims: readonly Claim[], permits: readonly OperationPermit[], now: number): Machine {
+    const name = machine.metadata.name ?? ''
+    const reports = machine.status?.components ?? []
+    const current = machine.spec.components ?? []
+    const marks = [] as const
+    const desired = desiredComponents({ machine: name, isClosed: false, current, reports, claims, marks })
+    const definitions = desired.flatMap((c) => this.#components.get(componentObjectName(c.name, c.version)) ?? [])
+    const { components } = planOrders({
+      machine: name,
+      machineUid: machine.metadata.uid ?? '',
+      components: desired,
+      reports,
+      claims,
+      marks,
+      permits,
+      definitions,
+      // The recorded duration of such a switch includes the drain.
+      isDrained: true,
+    })
+    const before = new Map(current.map((c) => [c.name, c.config]))
+    const ordered = { ...machine, spec: { ...machine.spec, components } }
+    const next = this.#agents.turn(name, ordered, { permits, before }, now)
+    const isBusy =
+      hasOpenSwitch({ spec: { ...machine.spec, components }, status: { components: next } }) ||
+      next.some((r) => isSwitching(r.state))
+    const { phase } = machine.status ?? {}
+    const isWorking = phase === 'Ready' || phase === 'Updating'
+    return {
+      ...machine,
+      spec: { ...machine.spec, components },
+      status: { ...machine.status, components: next, ...(isWorking && { phase: isBusy ? 'Updating' : 'Ready' }) },
+    }
+  }
+}
+
+/** What sets claim of machines: the same for all but for the slices, of which each machine gets its own that have not passed. */
+class Claims {
+  readonly #seen: MachinesSeen
+  readonly #revisions: ReadonlyMap<string, ControllerRevision>
+  /** By set and machine: read once a turn. */
+  readonly #slices = new Map<string, ReadonlyMap<string, readonly Slice[]>>()
+
+  constructor(seen: MachinesSeen) {
+    this.#seen = seen
+    this.#revisions = new Map(seen.revisions.map((r) => [r.metadata.name ?? '', r]))
+  }
+
+  /** A slice that has not passed names the machine. */
+  isNamed(name: string): boolean {
+    return this.#seen.sets.values().some((set) => this.#slicesOf(set).has(name))
+  }
+
+  of(machine: Machine): readonly Claim[] {
+    const name = machine.metadata.name ?? ''
+    return [...this.#seen.sets.values()].flatMap((set) => {
+      const claim = claimOf(set, machine, (n) => this.#revisions.get(n))
+      return claim === undefined ? [] : [{ ...claim, slices: this.#slicesOf(set).get(name) ?? [] }]
+    })
+  }
+
+  #slicesOf({ metadata: { name = '' }, status }: MachineComponentSet): ReadonlyMap<string, readonly Slice[]> {
+    const known = this.#slices.get(name)
+    if (known !== undefined) return known
+    const byMachine = new Map<string, Slice[]>()
+    for (const slice of status?.slices ?? []) {
+      if (slice.phase === 'Passed') continue
+      for (const machine of activeMachines(slice)) byMachine.set(machine, [...(byMachine.get(machine) ?? []), slice])
+    }
+    this.#slices.set(name, byMachine)
+    return byMachine
+  }
+}
+
+function openPermits({ permits }: MachinesSeen): ReadonlyMap<string, readonly OperationPermit[]> {
+  const byTarget = new Map<string, OperationPermit[]>()
+  for (const permit of permits.values())
+    if (isOpen(permit))
+      for (const { uid } of permit.spec.targets) byTarget.set(uid, [...(byTarget.get(uid) ?? []), permit])
+  return byTarget
+}
+
+/** As far as it concerns its machines. */
+const isSameSlice = (a: Slice, b: Slice): boolean => a === b || jsonEqual(ofMachines(a), ofMachines(b))
+
+const ofMachines = (slice: Slice): object => without(slice, 'failed', 'soakUntil', 'waitingFor')
+
+/** Orders cannot reach it. */
+const isOutOfReach = ({ status, metadata }: Machine): boolean =>
+  metadata.deletionTimestamp !== undefined ||
+  status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status !== 'True') === true
