@@ -23,6 +23,10 @@ export const MACHINE_COLUMNS = [
   'reason',
   /** Type of its Node's first problem condition; empty if there is none, `Unknown` while the Node is unknown. */
   'condition',
+  /** Version of its kernel; empty if unknown. */
+  'kernel',
+  /** Its labels, sorted by name: `pool=workers,team=blue`. */
+  'labels',
   /** Since when Ready has its status, in seconds since 1970; 0 if unknown. */
   'since',
 ] as const

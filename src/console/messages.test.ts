@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { deltaProblems, eventProblems, families, problemsAs, topicProblems } from '#test/support/console/messages.ts'
 import { leastOf, withOtherWords } from '#test/support/console/message-edits.ts'
-import { home, pipeline, session, snapshots, why } from '#test/support/console/fixtures.ts'
+import { approving, home, pipeline, session, snapshots, why } from '#test/support/console/fixtures.ts'
 import { plan, prepared } from '#test/support/console/plan-fixtures.ts'
 import { manyMachines } from '#test/support/console/many-machines.ts'
 
@@ -14,6 +14,7 @@ test('the page is tested with every family of topics, and each is of its type', 
 test.each([
   ['Session', session],
   ['WhyAnswer', why],
+  ['ApprovingAnswer', approving],
   ['PlanAnswer', plan],
   ['PreparedCommit', prepared],
 ])('the page is tested with a %s of its type', (name, value) => {

@@ -1,5 +1,7 @@
 // The heads and rows of the console's topics. Types only; times are milliseconds since 1970.
 import type { Lift, ObjectName, Stamp } from './basics.ts'
+import type { NodeFacts, NodePodRow } from './node-facts.ts'
+import type { NextStep, VersionCount } from './set-topics.ts'
 
 /** What something waits for, always with the same four parts. */
 export interface Wait {
@@ -51,6 +53,12 @@ export interface AttentionRow {
   readonly runbook?: string
   /** What it blocks elsewhere. */
   readonly holdsUp?: readonly string[]
+  /** What happened, in a few words; `text` has the rest. */
+  readonly title?: string
+  /** The commit that brought it. Rows with the same one and the same weight are one card. */
+  readonly commit?: { readonly commit: string; readonly subject?: string; readonly author?: string }
+  /** What it stops, from the nearest to the furthest. */
+  readonly stops?: readonly string[]
 }
 
 // ---------------------------------------------------------------- pipeline
@@ -109,6 +117,8 @@ export interface GateNote {
   readonly when: 'Before' | 'During' | 'After'
   /** Phase of Gate. */
   readonly phase: string
+  /** Its figure: how many of how many, and how many percent are needed. */
+  readonly figure?: { readonly have: number; readonly of: number; readonly needed?: number }
   readonly since: Stamp
   /** The last observed value. */
   readonly seen?: string
@@ -209,6 +219,8 @@ export interface SetRow {
   readonly failed: number
   readonly skipped: number
   readonly isHeld: boolean
+  /** Of the component that is being switched; left out when nothing is. */
+  readonly rungs?: readonly Rung[]
   readonly wait?: Wait
 }
 
@@ -229,20 +241,24 @@ export interface SetHead extends SetRow {
   }[]
   readonly revision?: string
   readonly healthyRevision?: string
+  readonly next: readonly NextStep[]
+  readonly versions: readonly VersionCount[]
 }
 
 /** One component on its way up the steps. */
 export interface Ladder {
   readonly component: string
   readonly version: string
-  readonly rungs: readonly {
-    readonly step: number
-    /** Machines on the new version after this rung. */
-    readonly machines: number
-    readonly state: 'Waiting' | 'Open' | 'Soaking' | 'Passed' | 'Failed'
-  }[]
+  readonly rungs: readonly Rung[]
   /** The remaining time if nothing else waits, from measured switches and including soak; left out without measurements. */
   readonly minutesLeft?: number
+}
+
+export interface Rung {
+  readonly step: number
+  /** Machines on the new version after this rung. */
+  readonly machines: number
+  readonly state: 'Waiting' | 'Open' | 'Soaking' | 'Passed' | 'Failed'
 }
 
 export type SetPartRow = SliceRow | SetMachineRow
@@ -360,11 +376,13 @@ export interface NodeHead {
   readonly agent?: string
   readonly commit?: string
   readonly certificateExpires?: Stamp
+  /** What Kubernetes knows of it; left out without a Node. */
+  readonly kubernetes?: NodeFacts
   readonly holds: readonly HoldNote[]
   readonly wait?: Wait
 }
 
-export type NodeRow = NodeConditionRow | NodeComponentRow | NodeRepairRow
+export type NodeRow = NodeConditionRow | NodeComponentRow | NodeRepairRow | NodePodRow
 
 export interface NodeConditionRow {
   readonly id: string

@@ -30,6 +30,10 @@ async function evaluated(page: Page, expression: string): Promise<unknown> {
   }
 }
 
+/** The commands of a view are behind a button. */
+export const withCommands = (page: Page): Promise<unknown> =>
+  page.evaluate(`document.querySelector('.shell')?.setAttribute('open', '')`)
+
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').waitFor()
   await page.locator('main:not(:has(.bones)) h1').waitFor()

@@ -48,6 +48,7 @@ async function opened(name: string, options: Options = {}): Promise<Page> {
   const page = await pipeline(options)
   await button(page, name).press('Enter')
   await page.locator(DIALOG).waitFor()
+  await page.locator(`${DIALOG} .bones`).waitFor({ state: 'detached' })
   return page
 }
 
@@ -207,6 +208,50 @@ test.each([
   expect(await focus(page, 'at.tagName')).toBe('H1')
 })
 
+test('nobody approves what is not shown: not while it is read, and not when it cannot be read', async () => {
+  bench.server.instead.set('/api/approving', { status: 409, message: 'release/x no longer asks for this approval' })
+  const page = await opened(`${APPROVE}…`)
+  await page.getByRole('alert').getByText('Release/x no longer asks for this approval.').waitFor()
+  await reason(page).fill('read and agreed')
+  await reason(page).press('Enter')
+  await page.getByRole('alert').getByText('What this approves is not shown yet.').waitFor()
+  expect(bench.server.written).toEqual([])
+  bench.server.instead.clear()
+  await button(page, 'Read again').press('Enter')
+  await page.getByText('1 of 2 approvals missing, from group release-board').waitFor()
+  await page.getByRole('combobox', { name: 'What' }).selectOption('deletes 1 object of test')
+  await page.locator(`${DIALOG} .facts`).waitFor()
+  await reason(page).press('Enter')
+  await page.getByRole('heading', { name: 'Created' }).waitFor()
+  expect(bench.server.written).toMatchObject([{ digest: '0b1c2d3e4f5a6b7c' }])
+  const read = bench.server.asked.filter((line) => line.startsWith('GET /api/approving?')).at(-1)
+  expect(read).toBe(
+    'GET /api/approving?cluster=hub&kind=Release&name=machines-3f1c9e0a7b5d&namespace=fleet&digest=0b1c2d3e4f5a6b7c',
+  )
+})
+
+test('what clusters and approvers write is text in the dialog, and changes no reading direction (S20, S35)', async () => {
+  const hostile = '<img src=x onerror="window.hit=1">\u202egpj.exe\u200b'
+  const { effects, given = [], asks, risk } = bench.server.approving
+  bench.server.approving = {
+    ...bench.server.approving,
+    effects: effects.map((e) => ({ ...e, text: hostile, on: [hostile, hostile] })),
+    waits: [hostile],
+    risk: { ...risk, why: [hostile] },
+    given: given.map((g) => ({ ...g, by: hostile, reason: hostile })),
+    asks: asks.map((a) => ({ ...a, name: hostile, from: hostile })),
+    scope: hostile,
+  }
+  const page = await opened(`${APPROVE}…`)
+  const facts = page.locator(`${DIALOG} .facts`)
+  const shown = (await facts.textContent()) ?? ''
+  expect(shown.split('<img src=x onerror="window.hit=1">')).toHaveLength(16)
+  expect(shown).not.toMatch(/[\p{Bidi_Control}\u200b-\u200f]/u)
+  expect(await facts.locator('img').count()).toBe(0)
+  expect(await page.evaluate('window.hit')).toBeUndefined()
+  expect(bench.errors).toEqual([])
+})
+
 test('a dialog stays what it was opened for, and shows what became of it, when the view goes on to another release', async () => {
   const page = await opened(`${APPROVE}…`)
   await reason(page).fill('read and agreed')
@@ -220,7 +265,7 @@ test('a dialog stays what it was opened for, and shows what became of it, when t
         : row,
     ),
   }))
-  await page.getByRole('link', { name: '444444444444', includeHidden: true }).waitFor({ state: 'attached' })
+  await page.getByRole('link', { name: '444444444444', includeHidden: true }).first().waitFor({ state: 'attached' })
   await reason(page).press('Enter')
   await page.getByRole('heading', { name: 'Created' }).waitFor()
   expect(bench.server.written).toMatchObject([

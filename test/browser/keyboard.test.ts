@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import type { HoldRequest, HomeTopic, PipelineTopic, SetTopic } from '#console/protocol.ts'
 import type { PipelineRow } from '#console/topics.ts'
 import { NOW } from './browser-path.ts'
+import { audited } from './audit.ts'
 import { useBench } from './browser.ts'
 
 const bench = useBench()
@@ -46,12 +47,12 @@ test('from the first line to a hold, without a pointer', async () => {
   // The rollout of the bad version: what failed, with the text of the probe.
   await page.keyboard.press('g')
   await page.keyboard.press('r')
-  await heading(page, /^Rollouts in/)
+  await heading(page, 'Rollouts')
   await page.evaluate(`location.hash = '#/rollouts/prod'`)
   await heading(page, 'Rollouts in prod')
-  await page.getByRole('link', { name: 'base' }).waitFor()
+  await page.getByRole('region', { name: 'Set base' }).getByRole('link', { name: 'prod' }).waitFor()
   await page.keyboard.press('j')
-  expect(await focused(page)).toBe('base')
+  expect(await focused(page)).toBe('prod')
   await page.keyboard.press('Enter')
   await heading(page, 'Rollout of base')
   await page.getByText('probe http://127.0.0.1:8080/healthz answered 500').waitFor()
@@ -147,7 +148,7 @@ const afterSoak = (row: PipelineRow): PipelineRow =>
     : row
 
 test('the heat map is walked with the arrow keys, read aloud, and opened with Enter', async () => {
-  const page = await bench.open('#/machines/prod')
+  const page = await bench.open('#/machines/prod?draw=map')
   await page.getByRole('grid').focus()
   const cell = page.getByRole('gridcell')
   await expect.poll(() => cell.textContent()).toBe('n-1, Ready, rack rack-1, zone zone-a')
@@ -177,7 +178,9 @@ test('search is one key away, and keys are text while one types', async () => {
   await page.getByRole('link', { name: 'n-3' }).waitFor()
   // The double answers each letter alike; the address follows a moment after the last one.
   await expect.poll(() => page.url()).toContain('q=gp3')
-  await page.getByRole('button', { name: /^Copy: kubenode get .* --context prod \| grep -iF -- gp3$/ }).waitFor()
+  await page
+    .getByRole('button', { name: /^Copy: kubenode get .* --context prod \| grep -iF -- gp3$/, includeHidden: true })
+    .waitFor({ state: 'attached' })
   await page.keyboard.press('Escape')
   const field = page.getByRole('searchbox')
   expect(await field.inputValue()).toBe('gp3')
@@ -212,7 +215,7 @@ test('the arrow keys of a choice go from one cluster to the next', async () => {
 })
 
 test('the focus is never lost with the element that had it', async () => {
-  const page = await bench.open('#/machines/prod')
+  const page = await bench.open('#/machines/prod?draw=map')
   await page.getByRole('grid').waitFor()
   const onTitle = () => page.evaluate('document.activeElement === document.querySelector("h1")')
   // A row of a table that becomes a picture.
@@ -239,6 +242,7 @@ test('the focus is never lost with the element that had it', async () => {
 })
 
 test('a row that ends under the focus gives it to the next one', async () => {
+  bench.server.change<PipelineTopic>('pipeline', (t) => ({ ...t, rows: [] }))
   const page = await bench.open('#/home')
   await heading(page, /attention/)
   await page.keyboard.press('j')
@@ -248,6 +252,74 @@ test('a row that ends under the focus gives it to the next one', async () => {
   await expect.poll(() => focused(page)).toBe(second)
   bench.server.change<HomeTopic>('home', (t) => ({ ...t, rows: [] }))
   await expect.poll(() => page.evaluate('document.activeElement === document.querySelector("h1")')).toBe(true)
+})
+
+test('the title shows a ring for the keyboard alone, and the commands are behind one button that Escape closes', async () => {
+  const page = await bench.open('#/home')
+  const ring = () => page.evaluate<string>('getComputedStyle(document.querySelector("h1")).outlineStyle')
+  await heading(page, /attention/)
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Pipeline' }).click()
+  await heading(page, 'Pipeline')
+  await expect.poll(() => page.evaluate('document.activeElement === document.querySelector("h1")')).toBe(true)
+  expect(await ring()).toBe('none')
+  await page.keyboard.press('g')
+  await page.keyboard.press('d')
+  await heading(page, 'Commits')
+  await expect.poll(() => focused(page)).toBe('Commits')
+  expect(await ring()).toBe('solid')
+  const copy = page.getByRole('button', { name: /^Copy: kubenode release status/ })
+  expect(await copy.count()).toBe(0)
+  await tabTo(page, 'Terminal')
+  await page.keyboard.press('Enter')
+  await copy.waitFor()
+  await page.keyboard.press('Escape')
+  await expect.poll(() => copy.count()).toBe(0)
+  expect(await focused(page)).toBe('Terminal')
+})
+
+test('k opens one field for views, actions and objects, and Escape gives the focus back', async () => {
+  bench.server.hits = {
+    hits: [{ cluster: 'prod', kind: 'Machine', name: 'n-3', text: 'Repairing' }],
+    isTruncated: false,
+  }
+  const page = await bench.open('#/home')
+  await heading(page, /attention/)
+  await page.keyboard.press('j')
+  const row = await focused(page)
+  await page.keyboard.press('k')
+  await page.getByRole('dialog', { name: 'Go to or do' }).waitFor()
+  await audited(page, false)
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  expect(await focused(page)).toBe(row)
+  await page.keyboard.press('k')
+  await page.keyboard.type('budg')
+  await page.getByRole('option', { name: 'Budgets' }).waitFor()
+  await page.keyboard.press('Enter')
+  await heading(page, /^Budgets/)
+  await page.keyboard.press('k')
+  await page.keyboard.type('n-3')
+  await page.getByRole('option', { name: /^n-3/ }).waitFor()
+  await page.keyboard.press('Enter')
+  await heading(page, 'n-3')
+  expect(bench.errors).toEqual([])
+})
+
+test('the cluster that was chosen stays chosen from view to view', async () => {
+  const page = await bench.open('#/rollouts/test')
+  await heading(page, 'Rollouts in test')
+  await page.keyboard.press('g')
+  await page.keyboard.press('b')
+  await heading(page, 'Budgets of test')
+  await page.keyboard.press('g')
+  await page.keyboard.press('h')
+  await heading(page, /attention/)
+  expect(page.url()).toContain('of=test')
+  expect(await page.locator('[data-row]').allTextContents()).toEqual(['scribe 2.0.0 fails its probe on n-7 (HTTP 503)'])
+  await page.getByRole('combobox', { name: 'Cluster' }).selectOption('')
+  // The latest changes may arrive a moment later.
+  const causes = page.locator('section:not([aria-label="Latest changes"]) [data-row]')
+  await expect.poll(() => causes.count()).toBe(3)
 })
 
 test('a slider of the past is one place to go back to', async () => {
@@ -265,7 +337,7 @@ test('a slider of the past is one place to go back to', async () => {
 })
 
 test('a table is one key away, and a head sorts it', async () => {
-  const page = await bench.open('#/machines/prod')
+  const page = await bench.open('#/machines/prod?draw=map')
   await page.getByRole('grid').waitFor()
   await page.keyboard.press('t')
   await page.getByRole('table').waitFor()

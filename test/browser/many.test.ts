@@ -35,7 +35,7 @@ test('the colors on the canvas are those of the machines', async () => {
   await page.getByText('10,000 machines', { exact: true }).waitFor()
   const shown = `(() => { const c = document.querySelector('.map-field canvas'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const n = new Set(); for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) n.add(d[i] + ',' + d[i + 1] + ',' + d[i + 2]); return [...n] })()`
   const BAD = '213,94,0'
-  await page.goto(`${bench.server.url}/#/machines/prod?q=node-5000`)
+  await page.goto(`${bench.server.url}/#/machines/prod?draw=map&q=node-5000`)
   await page.getByText('1 of 10,000 machines').waitFor()
   expect(await page.evaluate<string[]>(shown)).not.toContain(BAD)
   bench.server.send({

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { HomeTopic, Session, Snapshot } from '#console/protocol.ts'
 import { snapshots } from '#test/support/console/fixtures.ts'
 import { leastOf, withOtherWords } from '#test/support/console/message-edits.ts'
-import { settled } from './audit.ts'
+import { settled, withCommands } from './audit.ts'
 import { useBench } from './browser.ts'
 
 const bench = useBench()
@@ -17,7 +17,7 @@ const VIEWS: Readonly<Record<string, string>> = {
   'pipeline-table': '#/pipeline?as=table',
   machines: '#/machines/prod',
   'machines-table': '#/machines/prod?as=table',
-  sets: '#/rollouts/prod',
+  sets: '#/rollouts',
   rollout: '#/rollouts/prod/base',
   'rollout-table': '#/rollouts/prod/base?as=table',
   why: '#/why/prod/MachineComponentSet/base',
@@ -66,6 +66,7 @@ test('what a newer server sends beside what this page knows changes no view', as
     await expect
       .poll(async () => {
         await settled(page)
+        await withCommands(page)
         return `${await page.locator('main').ariaSnapshot()}\n`
       })
       .toBe(shown)

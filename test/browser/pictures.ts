@@ -1,9 +1,13 @@
 // `npm run pictures`: takes the pictures of docs/operations/console.md from the page itself, with the fleet of the fixtures.
+// `npm run pictures -- FOLDER`: instead, every view in five states of the fleet, light and dark, at a desk, on a laptop and on a phone;
+// `npm run pictures -- FOLDER node-failed desk`: those of them whose name contains each of the words.
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { homeOf } from '#console/server/views/home.ts'
 import { FixtureServer } from '#test/support/console/fixture-server.ts'
 import { home } from '#test/support/console/fixtures.ts'
+import { FLEET_STATES } from '#test/support/console/fleet-states.ts'
 import { clusterWith, HOME_AT, HOME_STATES } from '#test/support/console/home-states.ts'
 import { manyMachines } from '#test/support/console/many-machines.ts'
 import { NOW, browserPath } from './browser-path.ts'
@@ -36,7 +40,16 @@ interface Picture {
   readonly colorScheme: 'light' | 'dark'
 }
 
-async function take({ name, hash, viewport, colorScheme }: Picture, now = NOW): Promise<void> {
+interface Taking {
+  readonly now?: number
+  readonly folder?: string
+  readonly isWhole?: boolean
+}
+
+async function take(
+  { name, hash, viewport, colorScheme }: Picture,
+  { now = NOW, folder = FOLDER, isWhole = false }: Taking = {},
+): Promise<void> {
   const context = await browser.newContext({ viewport, colorScheme, timezoneId: 'UTC', locale: 'en-US' })
   const page = await context.newPage()
   await page.clock.setFixedTime(now)
@@ -44,15 +57,51 @@ async function take({ name, hash, viewport, colorScheme }: Picture, now = NOW): 
   await page.locator('main h1').waitFor()
   await page.locator('main:not(:has(.bones)) h1').waitFor()
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
-  await page.screenshot({ path: join(FOLDER, `${name}.png`) })
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: isWhole })
   await context.close()
 }
 
-for (const picture of PICTURES) await take(picture)
-for (const { name, seen } of HOME_STATES) {
-  server.topics.set('home', { ...home, ...homeOf([clusterWith(seen)], HOME_AT) })
-  const picture = { name: `home-${name.replaceAll(' ', '-')}`, hash: '#/home', viewport: STRIP } as const
-  await take({ ...picture, colorScheme: 'light' }, HOME_AT)
+async function takeForDocs(): Promise<void> {
+  for (const picture of PICTURES) await take(picture)
+  for (const { name, seen } of HOME_STATES) {
+    server.topics.set('home', { ...home, ...homeOf([clusterWith(seen)], HOME_AT) })
+    const picture = { name: `home-${name.replaceAll(' ', '-')}`, hash: '#/home', viewport: STRIP } as const
+    await take({ ...picture, colorScheme: 'light' }, { now: HOME_AT })
+  }
 }
+
+const EVERY_VIEW: Readonly<Record<string, string>> = {
+  home: '#/home',
+  pipeline: '#/pipeline',
+  machines: '#/machines/prod',
+  map: '#/machines/prod?draw=map',
+  rollouts: '#/rollouts',
+  set: '#/rollouts/prod/base',
+  node: '#/node/prod/n-3',
+  budgets: '#/budgets/prod',
+  repairs: '#/repairs/prod',
+  clusters: '#/clusters',
+  commits: '#/commits',
+}
+const EVERY_SIZE = { desk: { width: 1600, height: 1000 }, laptop: { width: 1280, height: 800 }, phone: PHONE } as const
+
+/** Some hundred pictures: for the eyes, not for the repository. */
+async function takeEvery(folder: string, words: readonly string[]): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  for (const { name: state, session, topics } of FLEET_STATES) {
+    server.session = session
+    for (const [topic, snapshot] of topics) server.topics.set(topic, snapshot)
+    for (const [view, hash] of Object.entries(EVERY_VIEW))
+      for (const [size, viewport] of Object.entries(EVERY_SIZE))
+        for (const colorScheme of ['light', 'dark'] as const) {
+          const name = [view, state, size, colorScheme].join('-')
+          if (words.every((word) => name.includes(word)))
+            await take({ name, hash, viewport, colorScheme }, { folder, isWhole: true })
+        }
+  }
+}
+
+const [folder, ...words] = process.argv.slice(2)
+await (folder === undefined ? takeForDocs() : takeEvery(folder, words))
 await browser.close()
 await server.stop()

@@ -32,7 +32,7 @@ test.each(CONTEXTS)(
     const page = await bench.open('', { isStill: false, url: running.newLink() })
     await page.getByRole('navigation', { name: 'Views' }).waitFor()
     const origin = new URL(page.url()).origin
-    await page.goto(`${origin}/#/machines/${cluster}`)
+    await page.goto(`${origin}/#/machines/${cluster}?draw=map`)
     await page.getByRole('heading', { name: 'No machines' }).waitFor()
     await world.admin.create(machine, newMachine('n-1', 'zone-a'))
     await page.getByText('1 machine', { exact: true }).waitFor()

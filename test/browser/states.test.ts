@@ -6,6 +6,12 @@ import { useBench } from './browser.ts'
 
 const bench = useBench()
 
+const TOO_MANY = 'you have this console open in more than 16 browsers'
+const streams = (): readonly string[] => bench.server.asked.filter((a) => a.includes('/events'))
+const streamsAsked = (): number => streams().length
+/** Whether the newest stream carries the topic. */
+const streamOf = (topic: string): boolean => bench.server.streams === 1 && streams().at(-1)?.includes(topic) === true
+
 test('a view that is being read says so', async () => {
   bench.server.instead.set('/api/topic/pipeline', 'Hangs')
   const page = await bench.open('#/pipeline')
@@ -92,7 +98,7 @@ test('ages and ends are those of the clock of the server, also where the clock o
   }
   const page = await bench.open('#/rollouts/prod/base', { isStill: false })
   await page
-    .getByText(/since 11:57:00 \(3m/)
+    .getByText(/^3m ago/)
     .first()
     .waitFor()
   await page.getByRole('button', { name: 'Hold: MachineComponentSet base' }).click()
@@ -185,15 +191,57 @@ test('a stream that ends so that a proxy tells again who asks is no failure', as
 test('a page that gave its place to a newer one says why, asks for nothing, and continues when a person wants it', async () => {
   const page = await bench.open('#/home', { isStill: false })
   await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
-  await expect.poll(() => bench.server.streams).toBe(1)
-  const message = 'you have this console open in more than 16 browsers'
-  bench.server.sendBye({ reason: 'TooManyStreams', message })
+  await page.getByRole('heading', { name: 'Latest changes' }).waitFor()
+  await expect.poll(() => streamOf('pipeline')).toBe(true)
+  const before = streamsAsked()
+  bench.server.sendBye({ reason: 'TooManyStreams', message: TOO_MANY })
   await page.getByText('You have this console open in more than 16 browsers.').waitFor()
   await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
-  expect(bench.server.asked.filter((a) => a.includes('/events'))).toHaveLength(1)
+  expect(streamsAsked()).toBe(before)
   await page.getByRole('button', { name: 'Continue here' }).click()
   await page.getByText('Paused').waitFor({ state: 'detached' })
   expect(bench.server.streams).toBe(1)
+})
+
+test('a topic that arrives after a page gave up its place does not take the place back', async () => {
+  bench.server.instead.set('/api/topic/pipeline', { status: 503, message: 'not yet' })
+  const page = await bench.open('#/home', { isStill: false })
+  await page.clock.install()
+  await page.reload()
+  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.clock.runFor(1_000)
+  await expect.poll(() => streamOf('home')).toBe(true)
+  const before = streamsAsked()
+  bench.server.sendBye({ reason: 'TooManyStreams', message: TOO_MANY })
+  await page.getByText('Paused').waitFor()
+  bench.server.instead.clear()
+  await page.clock.runFor(4_000)
+  await page.getByRole('heading', { name: 'Latest changes' }).waitFor()
+  await page.clock.runFor(1_000)
+  await page.getByRole('button', { name: 'Continue here' }).click()
+  await page.clock.runFor(1_000)
+  await page.getByText('Paused').waitFor({ state: 'detached' })
+  await expect.poll(() => streamOf('pipeline')).toBe(true)
+  expect(streamsAsked()).toBe(before + 1)
+})
+
+test('another page that a user opens in a browser which gave up its place takes a place for both', async () => {
+  const page = await bench.open('#/clusters', { isStill: false })
+  await page.getByRole('heading', { name: 'Clusters', level: 1 }).waitFor()
+  await expect.poll(() => bench.server.streams).toBe(1)
+  bench.server.sendBye({ reason: 'TooManyStreams', message: TOO_MANY })
+  await page.getByText('Paused').waitFor()
+  const other = await page.context().newPage()
+  await other.goto(`${bench.server.url}/#/repairs/prod`)
+  await other.getByRole('link', { name: 'n-3' }).waitFor()
+  for (const tab of [page, other]) await tab.getByText('Paused').waitFor({ state: 'detached' })
+  await expect.poll(() => bench.server.streams).toBe(1)
+})
+
+test('the latest changes are read beside the rest of Home, so that one stream has both', async () => {
+  bench.server.instead.set('/api/topic/home', 'Hangs')
+  await bench.open('#/home', { isStill: false })
+  await expect.poll(() => bench.server.asked.some((a) => a.includes('/api/topic/pipeline'))).toBe(true)
 })
 
 test('a page for which there is no place shows its views, says why it is not live, and tries again', async () => {
@@ -257,6 +305,24 @@ test('the first line is green only for what is known and of now', async () => {
 
 const headOf = (snapshot: unknown): object => (snapshot as { readonly head: object }).head
 
+test('a gate that did not pass in time is said in the stage, one that is still closed only at the gate', async () => {
+  const asked = 'approved by 0 of 1 (group release-board)'
+  const late = `gate release-board did not pass within 1h: ${asked}`
+  const waits = (predicate: string, seen: string) =>
+    bench.server.change<PipelineTopic>('pipeline', (t) => ({
+      ...t,
+      rows: t.rows.map((row) =>
+        row.row === 'Stage' && row.name === 'prod' ? { ...row, wait: { predicate, seen } } : row,
+      ),
+    }))
+  waits('GateClosed', `gate release-board: ${asked}`)
+  const page = await bench.open('#/pipeline', { isStill: false })
+  await page.getByText(asked, { exact: true }).waitFor()
+  expect(await page.getByText(`gate release-board: ${asked}`).count()).toBe(0)
+  waits('GateFailed', late)
+  await page.getByText(late, { exact: true }).waitFor()
+})
+
 test('what a person may not do is not drawn', async () => {
   const page = await bench.open('#/rollouts/prod/base')
   await page.getByRole('heading', { name: 'Rollout of base' }).waitFor()
@@ -270,4 +336,19 @@ test('what a person may not do is not drawn', async () => {
   expect(await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allInnerTexts()).toEqual(
     expect.not.arrayContaining([expect.stringContaining('Pipeline')]),
   )
+})
+
+test('the last day of a node moves on while its page is open', async () => {
+  const page = await bench.open('#/node/prod/n-3')
+  await page.getByRole('heading', { name: 'The last day' }).waitFor()
+  const ends = (): readonly number[] =>
+    bench.server.asked
+      .filter((text) => text.includes('/api/life?'))
+      .map((text) => Number(new URLSearchParams(text.slice(text.indexOf('?'))).get('to')))
+  expect(ends()).toHaveLength(1)
+  await page.clock.setFixedTime(NOW + 600_000)
+  // A move within the view redraws it.
+  await page.keyboard.press('w')
+  await expect.poll(ends).toContain((ends()[0] ?? 0) + 600_000)
+  await page.getByRole('heading', { name: 'The last day' }).waitFor()
 })

@@ -1,7 +1,7 @@
 // Every view in the words that a screen reader gets, without findings of axe, without a report of the content policy.
 import { expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
-import { audited, inTurns, settled } from './audit.ts'
+import { audited, inTurns, settled, withCommands } from './audit.ts'
 import { useBench, WIDE } from './browser.ts'
 
 const bench = useBench({ isShared: true })
@@ -11,9 +11,12 @@ const VIEWS: Readonly<Record<string, string>> = {
   pipeline: '#/pipeline',
   'pipeline-table': '#/pipeline?as=table',
   machines: '#/machines/prod',
+  'machines-map': '#/machines/prod?draw=map',
+  'machines-label': '#/machines/prod?group=label%3Ateam&picked=prod/n-3,prod/n-4',
   'machines-table': '#/machines/prod?as=table',
   'machines-version': '#/machines/prod?color=version&component=beacon&group=rack&only=1.2.0',
-  sets: '#/rollouts/prod',
+  sets: '#/rollouts',
+  'sets-table': '#/rollouts/prod?as=table',
   rollout: '#/rollouts/prod/base',
   'rollout-table': '#/rollouts/prod/base?as=table',
   why: '#/why/prod/MachineComponentSet/base',
@@ -57,6 +60,7 @@ test.each(inTurns(VIEWS))(
   'the view %s is what its snapshot shows, and axe finds nothing in it',
   async (name, hash, isDark) => {
     const page = await viewed(hash)
+    await withCommands(page)
     await expect(`${await page.locator('main').ariaSnapshot()}\n`).toMatchFileSnapshot(`snapshots/${name}.yml`)
     expect(bench.errors).toEqual([])
     await audited(page, isDark)
@@ -74,6 +78,7 @@ test('on a phone a timeline is whole, its words can be read, and no flag of a co
     viewport: { width: 390, height: 844 },
   })
   await settled(page)
+  await withCommands(page)
   const beyond = `(() => { const e = document.querySelector('.line-field'); return e.scrollWidth - e.clientWidth })()`
   expect(await page.evaluate(beyond)).toBe(0)
   expect((await page.locator('.line-field text').first().boundingBox())?.height).toBeGreaterThan(9)

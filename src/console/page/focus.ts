@@ -5,6 +5,13 @@ export const toTitle = (): void => document.querySelector<HTMLElement>('h1')?.fo
 
 export const rowsOfView = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLElement>('[data-row]')]
 
+/** Only a keyboard needs to see that the title has the focus: a view that was opened with a pointer shows no ring there. */
+export function followInput(): void {
+  const by = (name: string) => (): void => void (document.documentElement.dataset['by'] = name)
+  addEventListener('pointerdown', by('pointer'), { capture: true })
+  addEventListener('keydown', by('keys'), { capture: true })
+}
+
 /** A dialog manages and returns the focus itself. */
 export function keepFocus(page: Element): void {
   let kept: { readonly element: Element; readonly row: number } | undefined

@@ -22,7 +22,7 @@ export const CHORDS: Readonly<Record<string, View>> = {
 
 export type Action =
   | { readonly do: 'go'; readonly view: View }
-  | { readonly do: 'search' | 'keys' | 'table' | 'copy' | 'next' | 'previous' | 'close' }
+  | { readonly do: 'search' | 'palette' | 'keys' | 'table' | 'wall' | 'copy' | 'next' | 'previous' | 'close' }
 
 export interface Pressed {
   readonly key: string
@@ -39,9 +39,11 @@ const SINGLE: Readonly<Record<string, Action>> = {
   '/': { do: 'search' },
   '?': { do: 'keys' },
   t: { do: 'table' },
+  w: { do: 'wall' },
   y: { do: 'copy' },
   j: { do: 'next' },
-  k: { do: 'previous' },
+  J: { do: 'previous' },
+  k: { do: 'palette' },
 }
 
 export function decide(

@@ -5,68 +5,34 @@ import { useEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { h } from './h.ts'
 import { AppContext } from './app.ts'
 import type { App } from './app.ts'
-import { keepFocus, rowsOfView, toTitle } from './focus.ts'
+import { followInput, keepFocus, rowsOfView, toTitle } from './focus.ts'
 import { Frame } from './frame.ts'
 import { decide } from './keyboard.ts'
 import type { Action, Pending } from './keyboard.ts'
 import { keepPageSecret } from './live/page-secret.ts'
 import { serverNow } from './live/server-time.ts'
 import { Store } from './live/store.ts'
-import { ThemeChoice, applyTheme } from './theme.ts'
+import { themeChoices, applyTheme } from './theme.ts'
+import { MessageList, Toast, withMessage } from './parts/messages.ts'
+import type { Message } from './parts/messages.ts'
+import { Palette } from './parts/palette.ts'
 import { Loading, Notice } from './parts/states.ts'
-import { hrefOf, parseRoute, to, withParams } from './router.ts'
+import { hrefOf, parseRoute, toView, withParams } from './router.ts'
 import type { Route, View } from './router.ts'
-import { Account } from './views/account.ts'
-import { Budgets } from './views/budgets.ts'
-import { Clusters } from './views/clusters.ts'
-import { Commits } from './views/commits.ts'
-import { Home } from './views/home.ts'
-import { Keys } from './views/keys.ts'
-import { LifeView } from './views/life.ts'
-import { MachinesView } from './views/machines.ts'
-import { Maintenance } from './views/maintenance.ts'
-import { NodeView } from './views/node.ts'
-import { Past } from './views/past.ts'
-import { Pipeline } from './views/pipeline.ts'
-import { Plan } from './views/plan.ts'
-import { Prepare } from './views/prepare.ts'
-import { Health, Reliability, Utilization } from './views/reports.ts'
-import { Repairs } from './views/repairs.ts'
-import { Rollouts } from './views/rollouts.ts'
-import { Search } from './views/search.ts'
 import { SignIn } from './views/sign-in.ts'
-import { Why } from './views/why.ts'
-
-const VIEWS: Readonly<Record<View, () => VNode>> = {
-  home: Home,
-  health: Health,
-  utilization: Utilization,
-  reliability: Reliability,
-  pipeline: Pipeline,
-  machines: MachinesView,
-  rollouts: Rollouts,
-  why: Why,
-  budgets: Budgets,
-  repairs: Repairs,
-  node: NodeView,
-  clusters: Clusters,
-  maintenance: Maintenance,
-  commits: Commits,
-  plan: Plan,
-  prepare: Prepare,
-  past: Past,
-  life: LifeView,
-  search: Search,
-  keys: Keys,
-  account: Account,
-}
+import { loadOthers, loadView, Shown } from './views.ts'
 
 /** A chord not finished within this time is dropped. */
 const CHORD_MS = 1500
 
 function Root({ store }: { readonly store: Store }): VNode {
   const [route, setRoute] = useState(() => parseRoute(location.hash))
-  const [announced, announce] = useState('')
+  const [announced, speak] = useState('')
+  const [messages, setMessages] = useState<readonly Message[]>([])
+  const announce = (text: string): void => {
+    speak(text)
+    setMessages((before) => withMessage(before, text, serverNow()))
+  }
   const [, redraw] = useReducer((n: number) => n + 1, 0)
   useEffect(() => {
     const end = store.onChange(() => redraw(undefined))
@@ -80,7 +46,9 @@ function Root({ store }: { readonly store: Store }): VNode {
     return () => removeEventListener('hashchange', follow)
   }, [])
   const go = useMemo(() => goer(setRoute), [])
-  useEffect(() => listenToKeys(go), [go])
+  // Which opening of the palette is shown, 0 for none: the end of one is reported late, when someone may have opened the next one.
+  const [opening, setOpening] = useState(0)
+  useEffect(() => listenToKeys(go, () => setOpening((before) => before + 1)), [go])
   const { session } = store
   if (session.state === 'Loading') return h('main', {}, h(Loading, {}))
   if (session.state !== 'Ready')
@@ -93,9 +61,12 @@ function Root({ store }: { readonly store: Store }): VNode {
         : h(Notice, { title: 'The console does not answer' }, `${session.message}. The page tries again by itself.`),
     )
   const app: App = { store, session: session.value, route, go, announce, announced, now: serverNow }
-  const frame = h(Frame, { look: h(ThemeChoice, {}), children: h(VIEWS[route.view], { key: route.view }) })
+  const foot = [...themeChoices(), h(MessageList, { key: 'messages', messages })]
+  const frame = h(Frame, { foot, children: h(Shown, { key: route.view, view: route.view }) })
   const voice = h('div', { class: 'off-screen', role: 'status', id: 'voice' }, announced)
-  return createElement(AppContext.Provider, { value: app }, frame, voice) as VNode
+  const ended = (): void => setOpening((now) => (now === opening ? 0 : now))
+  const palette = opening > 0 && h(Palette, { key: `palette-${opening}`, onClose: ended })
+  return createElement(AppContext.Provider, { value: app }, frame, voice, h(Toast, { messages }), palette) as VNode
 }
 
 /** Moves and typing within a view replace the address; otherwise `back` would go through every cell, second and letter. */
@@ -119,13 +90,14 @@ const goer =
     setRoute(next)
   }
 
-function listenToKeys(go: (route: Route) => void): () => void {
+function listenToKeys(go: (route: Route) => void, openPalette: () => void): () => void {
   let pending: Pending
   let timer: ReturnType<typeof setTimeout>
   const press = (event: KeyboardEvent): void => {
     const target = event.target as HTMLElement
     const isTyping =
-      target.matches('input:not([type=range]), select, textarea') || document.querySelector('dialog[open]') !== null
+      target.matches('input:not([type=range], [type=checkbox]), select, textarea') ||
+      document.querySelector('dialog[open]') !== null
     const { pending: next, action } = decide(pending, {
       key: event.key,
       isModified: event.ctrlKey || event.altKey || event.metaKey,
@@ -134,17 +106,17 @@ function listenToKeys(go: (route: Route) => void): () => void {
     pending = next
     clearTimeout(timer)
     if (next !== undefined) timer = setTimeout(() => (pending = undefined), CHORD_MS)
-    if (action !== undefined && act(action, go)) event.preventDefault()
+    if (action !== undefined && act(action, go, openPalette)) event.preventDefault()
   }
   addEventListener('keydown', press)
   return () => removeEventListener('keydown', press)
 }
 
 /** Returns whether the key was used. */
-function act(action: Action, go: (route: Route) => void): boolean {
+function act(action: Action, go: (route: Route) => void, openPalette: () => void): boolean {
   const route = parseRoute(location.hash)
   const open = (view: View): true => {
-    go(parseRoute(to(route, view)))
+    go(toView(route, view))
     // A view that is already shown takes the focus only on request.
     if (route.view === view) toTitle()
     return true
@@ -154,12 +126,18 @@ function act(action: Action, go: (route: Route) => void): boolean {
       return open(action.view)
     case 'search':
       return route.view === 'search' ? toField() : open('search')
+    case 'palette':
+      openPalette()
+      return true
     case 'keys':
       return open('keys')
     case 'table':
       return press('[data-table]')
+    case 'wall':
+      go(withParams(route, { wall: route.params['wall'] === undefined ? '1' : '' }))
+      return true
     case 'copy':
-      return press('footer [data-copy]')
+      return press('.shell [data-copy]')
     case 'next':
       return step(1)
     case 'previous':
@@ -205,12 +183,15 @@ function step(by: 1 | -1): boolean {
 
 keepPageSecret()
 applyTheme()
+// Beside the session: each takes a while.
+void loadView(parseRoute(location.hash).view).then(loadOthers)
 const store = new Store()
 const page = document.getElementById('page')
 if (page !== null) {
   render(h(Root, { store }), page)
   keepFocus(page)
 }
+followInput()
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') store.resume()
 })

@@ -1,4 +1,5 @@
 // A view's address: everything it shows is in the part after `#`, so a link shows other users the same. Pure.
+import { defined } from '#lib/defined.ts'
 
 /** What follows a view's name in its address. */
 const SEGMENTS = {
@@ -34,6 +35,9 @@ export interface Route {
   readonly name?: string
   readonly params: Readonly<Record<string, string>>
 }
+
+/** Whether the view's address begins with a cluster. */
+export const hasCluster = (view: View): boolean => SEGMENTS[view][0] === 'cluster'
 
 const isView = (name: string): name is View => Object.hasOwn(SEGMENTS, name)
 
@@ -74,10 +78,27 @@ export const withParams = (route: Route, params: Readonly<Record<string, string>
   params: Object.fromEntries(Object.entries({ ...route.params, ...params }).filter(([, value]) => value !== '')),
 })
 
+/** Another place, in the same cluster and at the same moment. */
+export function toView({ cluster, params }: Route, view: View): Route {
+  const scope = cluster ?? params['of']
+  const at = params['at']
+  return {
+    view,
+    ...(scope !== undefined && hasCluster(view) && { cluster: scope }),
+    params: {
+      ...defined({ at }),
+      ...(scope !== undefined && !hasCluster(view) && { of: scope }),
+    },
+  }
+}
+
 /** A link to another view, at the same moment of the past. */
 export const to = (from: Route, view: View, named: Partial<Omit<Route, 'view'>> = {}): string =>
   hrefOf({
     view,
     ...named,
-    params: { ...(from.params['at'] !== undefined && { at: from.params['at'] }), ...named.params },
+    params: {
+      ...(from.params['at'] !== undefined && { at: from.params['at'] }),
+      ...named.params,
+    },
   })

@@ -199,6 +199,7 @@ export class ClusterCache implements ClusterState {
 
 const isSeenAlike = (a: ObservedNode, b: ObservedNode): boolean =>
   a.isCordoned === b.isCordoned &&
+  a.repairCordons?.join() === b.repairCordons?.join() &&
   (a.problems === b.problems || JSON.stringify(a.problems) === JSON.stringify(b.problems))
 
 const readStateOf = (programs: readonly Watched['programs'][]): ReadState => {

@@ -17,6 +17,7 @@ const row = (name: string, rack: string, phase: string, since = 1): MachineRow =
   state: {
     phase,
     versions: '',
+    kernel: '',
     health: '',
     silent: 'No',
     reason: '',

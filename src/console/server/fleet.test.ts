@@ -19,6 +19,7 @@ const SECRETS = {
     state: {
       phase: 'Failed',
       versions: '',
+      kernel: '',
       health: '',
       silent: 'No',
       reason: 'machine-secret',

@@ -31,6 +31,7 @@ export interface MachinePlace {
 
 /** Its state: most machines of a cluster share a few. */
 export interface MachineState extends MachineCondition {
+  readonly kernel: string
   readonly versions: string
   readonly health: string
   readonly isReady: boolean
@@ -40,6 +41,10 @@ export interface MachineState extends MachineCondition {
 
 export interface MachineFailure {
   readonly component: string
+  /** It went back to its earlier version, which serves. */
+  readonly isRolledBack: boolean
+  /** The version that failed or was rolled back, if its agent reports it. */
+  readonly desired?: string
   readonly set: string
   readonly text: string
   readonly since: string
@@ -52,8 +57,10 @@ const FAILED: ReadonlySet<string> = new Set(['Failed', 'Degraded', 'RolledBack']
 function failuresOf({ spec, status }: Machine): readonly MachineFailure[] {
   const failed = (status?.components ?? []).filter((c) => FAILED.has(c.state))
   if (failed.length === 0) return NO_FAILURES
-  return failed.map(({ name, state, reason = '', message = '', since }) => ({
+  return failed.map(({ name, state, desired, reason = '', message = '', since }) => ({
     component: name,
+    isRolledBack: state === 'RolledBack',
+    ...defined({ desired }),
     set: spec.components?.find((c) => c.name === name)?.setRef ?? '',
     text: [state, reason, message].filter((part) => part !== '').join(': '),
     since,
@@ -95,6 +102,7 @@ function stateOf(machine: Machine): MachineState {
   return {
     ...machineCondition(machine),
     versions: versions.toSorted().join(','),
+    kernel: machine.status?.platform?.kernel ?? '',
     health: worstState(components.map((c) => c.state)),
     isReady: findCondition(conditions, 'Ready')?.status === 'True',
     service: machineHealth(machine, undefined).health,
@@ -119,8 +127,25 @@ export function machineRow(machine: Machine): MachineRow {
 /** The columns that come from the machine alone, as text. */
 type ShownTexts = Readonly<Record<Exclude<MachineColumn, 'since' | 'repair' | 'blame' | 'condition'>, string>>
 
+/** Most machines share their place, so its text is made once. */
+const labelTexts = new WeakMap<MachinePlace, string>()
+
+/** A comma or an equals sign cannot be part of a label. */
+function labelText(place: MachinePlace): string {
+  const known = labelTexts.get(place)
+  if (known !== undefined) return known
+  const text = Object.entries(place.labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .toSorted()
+    .join(',')
+  labelTexts.set(place, text)
+  return text
+}
+
 export const shownOf = ({ node, place, state }: MachineRow): ShownTexts => ({
   node,
+  kernel: state.kernel,
+  labels: labelText(place),
   phase: state.phase,
   zone: place.zone,
   rack: place.rack,

@@ -6,13 +6,15 @@ import { holdTargetsOfMachine } from '#permits/holds/reach.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
-import { nodeType } from '#nodes/objects.ts'
+import { podsOn } from '#nodes/drain.ts'
+import { type Node, nodeType, type Pod } from '#nodes/objects.ts'
 import { isObject } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
 import type { NodeTopic } from '../protocol.ts'
 import type { NodeRow } from '../topics.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import { at, given, holdNotes, waitOf } from './views/parts.ts'
+import { nodeFacts, podRows } from './views/node-kubernetes.ts'
 import { repairRow } from './views/repairs.ts'
 
 /** A valid Kubernetes name; anything else never becomes part of a URL. */
@@ -41,15 +43,17 @@ export async function readNode({
   const known = cluster.list('machines').find((m) => m.node === name)?.metadata.name
   const machine = await client.get<Machine>(machineType, { name: known ?? name })
   const nodeName = machine?.status?.nodeRef?.name ?? name
-  const [node, jobs] = await Promise.all([
+  const [node, jobs, pods] = await Promise.all([
     unlessForbidden(client.get(nodeType, { name: nodeName }), undefined),
     unlessForbidden(listAll(client, remedyOperationJob, { fieldSelector: `spec.node.name=${nodeName}` }), []),
+    unlessForbidden(podsOn(client, nodeName), undefined),
   ])
   if (machine === undefined && node === undefined) return undefined
   const rows: readonly NodeRow[] = [
     ...conditionRows('Machine', machine),
     ...conditionRows('Node', node),
     ...componentRows(machine),
+    ...(node === undefined ? [] : podRows(pods)),
     ...jobs
       .toSorted((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1))
       .slice(0, MOST_REPAIRS)
@@ -58,7 +62,7 @@ export async function readNode({
         return { id: `Repair/${repair.id}`, row: 'Repair', repair }
       }),
   ]
-  return { topic, revision, at: now, head: headOf(cluster, name, { machine, node, now }), rows }
+  return { topic, revision, at: now, head: headOf(cluster, name, { machine, node, pods, now }), rows }
 }
 
 /** A user who may not read Nodes or repairs still gets the rest. */
@@ -77,8 +81,14 @@ function headOf(
   {
     machine,
     node,
+    pods,
     now,
-  }: { readonly machine: Machine | undefined; readonly node: KubeObject | undefined; readonly now: number },
+  }: {
+    readonly machine: Machine | undefined
+    readonly node: Node | undefined
+    readonly pods: readonly Pod[] | undefined
+    readonly now: number
+  },
 ): NodeTopic['head'] {
   const { spec, status } = machine ?? {}
   return {
@@ -97,6 +107,7 @@ function headOf(
     ...given('agent', status?.agent?.version),
     ...given('commit', status?.commit),
     ...at('certificateExpires', status?.agent?.certificate?.expires),
+    ...(node !== undefined && { kubernetes: nodeFacts(node, pods) }),
     holds: machine === undefined ? [] : holdNotes(cluster.list('holds'), holdTargetsOfMachine(machine, { node }), now),
     ...waitOf(status?.waitingFor),
   }

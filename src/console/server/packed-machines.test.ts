@@ -25,14 +25,24 @@ const aRow = fc
     isReady: fc.boolean(),
     node: fc.constantFrom('', 'another'),
     since: fc.constantFrom(0, 1, 2 ** 32 - 1),
-    failures: fc.constantFrom([], [{ component: 'kubelet', set: 's', text: 'Failed', since: '' }]),
+    failures: fc.constantFrom([], [{ component: 'kubelet', isRolledBack: false, set: 's', text: 'Failed', since: '' }]),
   })
   .map(({ name, uid, resourceVersion, zone, labels, phase, isReady, ...row }): MachineRow => ({
     apiVersion: API_GROUP_VERSION,
     kind: 'Machine',
     metadata: { name, uid, resourceVersion },
     place: { zone, rack: '', pool: '', class: '', labels },
-    state: { phase, versions: '', health: '', silent: 'No', reason: '', isFrozen: false, isReady, service: 'Healthy' },
+    state: {
+      phase,
+      versions: '',
+      kernel: '',
+      health: '',
+      silent: 'No',
+      reason: '',
+      isFrozen: false,
+      isReady,
+      service: 'Healthy',
+    },
     ...row,
   }))
 

@@ -19,6 +19,19 @@ test('everything that a module of the page imports is served, and everything ser
   expect(unread.filter((path) => !typesOnly(path))).toEqual([])
 })
 
+test('what the page needs before it can draw anything is preloaded, and no view', async () => {
+  const html = page.html.body.toString()
+  const preloaded = [...html.matchAll(/<link rel="modulepreload" href="([^"]+)">/g)].map(([, href]) => href ?? '')
+  const views = /\/page\/views\/(?!sign-in)/
+  const { modules } = await loadedBy(html, async (path) => (views.test(path) ? '' : reads(path)))
+  expect(preloaded.toSorted()).toEqual(modules.filter((path) => !views.test(path)).toSorted())
+})
+
+test('the whole page is at most 140 kB compressed', () => {
+  const bytes = [page.html, ...page.files.values()].reduce((sum, { gzip }) => sum + gzip.length, 0)
+  expect(bytes / 1_024).toBeLessThan(140)
+})
+
 test('a module that imports what is not served is named', async () => {
   const entry = `/a/${page.digest}/page/main.ts`
   const strange = async (path: string) =>

@@ -5,6 +5,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { releaseRoot } from '#lib/release-root.ts'
+import { firstModules } from './first-modules.ts'
 import { pagePolicy } from './headers.ts'
 
 export interface PageFile {
@@ -70,8 +71,6 @@ const PLACE = '<!-- head: the server puts the style sheet, the import map and th
 const isServed = (name: string): boolean =>
   /\.(ts|js|css)$/.test(name) && !/\.test\.(ts|js)$/.test(name) && !name.endsWith('.d.ts')
 
-const isScript = (path: string): boolean => !path.endsWith('.css')
-
 /** `root`: the release's folder. A packed one has JavaScript, whose imports name JavaScript. */
 export function readPage(root = releaseRoot()): Page {
   const folder = join(root, 'src/console')
@@ -88,20 +87,20 @@ export function readPage(root = releaseRoot()): Page {
   for (const file of Object.values(PACKAGES)) addPackage(files, root, `npm/${file}`, file)
   const digest = digestOf(files)
   const at = (path: string): string => `/a/${digest}/${path}`
-  const map = JSON.stringify({
-    imports: Object.fromEntries(
-      [
-        ...SHARED.map((name) => [`#lib/${name}`, `lib/${name}`] as const),
-        ...Object.entries(PACKAGES).map(([name, file]) => [name, `npm/${file}`] as const),
-      ].flatMap(([name, path]) => (files.has(path) ? [[name, at(path)]] : [])),
-    ),
-  })
+  const named = new Map(
+    [
+      ...SHARED.map((name) => [`#lib/${name}`, `lib/${name}`] as const),
+      ...Object.entries(PACKAGES).map(([name, file]) => [name, `npm/${file}`] as const),
+    ].filter(([, path]) => files.has(path)),
+  )
+  const map = JSON.stringify({ imports: Object.fromEntries([...named].map(([name, path]) => [name, at(path)])) })
   const entry = files.has('page/main.js') ? 'page/main.js' : 'page/main.ts'
+  const first = firstModules(entry, { read: (path) => files.get(path)?.source, named })
   const head = [
     `<link rel="stylesheet" href="${at('page/page.css')}">`,
     `<script type="importmap">${map}</script>`,
-    // Preload all: otherwise each file is requested only once the previous one was parsed.
-    ...[...files.keys()].filter(isScript).map((path) => `<link rel="modulepreload" href="${at(path)}">`),
+    // Otherwise each of these would be requested only once the previous one was parsed.
+    ...first.map((path) => `<link rel="modulepreload" href="${at(path)}">`),
     `<script type="module" src="${at(entry)}"></script>`,
   ].join('\n    ')
   const shell = join(folder, 'page/index.html')

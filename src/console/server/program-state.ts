@@ -1,11 +1,8 @@
 // Whether a program runs, judging by observed changes of its Lease on this process's clock, because times in a Lease come from clocks that may be wrong. Pure.
 import { DEFAULT_LEADER_TIMES } from '#runtime/leader.ts'
-import { holderOf, isOver, type Lease, type Sighting, sighted } from '#runtime/lease.ts'
+import { HANDOVER_MS, holderOf, isOver, type Lease, type Sighting, sighted } from '#runtime/lease.ts'
 import type { Program } from '#explain/programs.ts'
 import { defined } from '#lib/defined.ts'
-
-/** Another candidate needs a moment to lead; a restarted program takes its own Lease back in the same time. */
-const HANDOVER_MS = 5_000
 
 export type ProgramReading =
   | { readonly kind: 'Lease'; readonly lease: Lease }

@@ -10,6 +10,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { Session } from '../protocol.ts'
 import { type Access, AccessBook, KEPT_MS } from './access.ts'
+import { answerApproving } from './approving-answer.ts'
 import type { Bounds } from './fair-share.ts'
 import type { Fleet, Followed } from './fleet.ts'
 import type { FleetRepository } from './fleet-repository.ts'
@@ -219,6 +220,7 @@ export class ConsoleServer {
     if (path === '/events') return this.#stream(person)
     if (path === '/api/session') return this.#send(person, this.#session(person))
     if (path === '/api/why') return this.#why(person)
+    if (path === '/api/approving') return this.#approving(person)
     if (path === '/api/past') {
       const topic = url.searchParams.get('topic') ?? ''
       const name = this.#named(topic, person)
@@ -308,6 +310,21 @@ export class ConsoleServer {
       now: this.#options.clock.now(),
       away: away.map(({ program, since }) => ({ program, since })),
       hubs: this.#hubsBeside(person, cluster),
+    })
+    return this.#send(person, answer)
+  }
+
+  async #approving(person: AskingPerson): Promise<void> {
+    const { url, access } = person
+    const { fleet, clock } = this.#options
+    const name = url.searchParams.get('cluster') ?? ''
+    const [whole, rights] = [fleet.cluster(name), access.readable.get(name)]
+    const cluster = whole && rights && readAs(whole, 'budgets', rights)
+    const answer = await answerApproving({
+      client: this.#clientOf(person, name),
+      query: url.searchParams,
+      machine: (of) => cluster?.machine(of),
+      now: clock.now(),
     })
     return this.#send(person, answer)
   }

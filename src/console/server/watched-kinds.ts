@@ -44,7 +44,13 @@ const observedNodeType: ResourceType = {
   schema: {
     type: 'object',
     properties: {
-      spec: { type: 'object', properties: { unschedulable: { type: 'boolean' } } },
+      spec: {
+        type: 'object',
+        properties: {
+          unschedulable: { type: 'boolean' },
+          taints: { type: 'array', items: { type: 'object', properties: { key: { type: 'string' } } } },
+        },
+      },
       status: {
         type: 'object',
         properties: {

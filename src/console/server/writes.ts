@@ -15,7 +15,7 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { release } from '#api/kinds/release.ts'
 import { countsOf, groupsAsked, groupsToName } from '#explain/approvers.ts'
 import { type Approved, approversAsked } from '#explain/approvers-asked.ts'
-import { requestsOf } from '#explain/approval-requests.ts'
+import { type ApprovalRequest, requestsOf } from '#explain/approval-requests.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
@@ -191,21 +191,31 @@ function approvalFrom(body: Body, of: Target, { name, groups }: Person, now: num
 }
 
 /** Only what the object requests now: what a page showed earlier may have changed. */
-export async function writeApproval({ client, cluster, body, now }: WriteRequest): Promise<Written> {
-  const of = targetIn(body['of'], Object.keys(APPROVABLE))
-  approvalFrom(body, of, { name: 'unknown', groups: [] }, now)
+export async function readRequested(
+  client: KubeClient,
+  named: unknown,
+  digest: unknown,
+): Promise<{ readonly object: Approved; readonly request: ApprovalRequest }> {
+  const of = targetIn(named, Object.keys(APPROVABLE))
   const type: ResourceType = APPROVABLE[of.kind as ApprovableKind]
-  const key = { name: of.name, ...defined({ namespace: of.namespace }) }
-  const object = await client.get(type, key)
-  if (object === undefined) throw new Refused(404, 'NotFound', `${of.kind.toLowerCase()} "${of.name}" not found`)
-  const asked = requestsOf({ ...object, kind: of.kind } as Parameters<typeof requestsOf>[0])
-  if (!asked.some(({ digest }) => digest === body['digest']))
+  const found = await client.get(type, { name: of.name, ...defined({ namespace: of.namespace }) })
+  if (found === undefined) throw new Refused(404, 'NotFound', `${of.kind.toLowerCase()} "${of.name}" not found`)
+  const object = { ...found, kind: of.kind } as Approved
+  const request = requestsOf(object).find((each) => each.digest === digest)
+  if (request === undefined)
     throw new Refused(
       409,
       'Stale',
       `${of.kind.toLowerCase()}/${of.name} no longer asks for this approval; look at it again`,
     )
-  const askers = await approversAsked(client, { ...object, kind: of.kind } as Approved, textIn(body, 'digest'))
+  return { object, request }
+}
+
+export async function writeApproval({ client, cluster, body, now }: WriteRequest): Promise<Written> {
+  const of = targetIn(body['of'], Object.keys(APPROVABLE))
+  approvalFrom(body, of, { name: 'unknown', groups: [] }, now)
+  const { object, request } = await readRequested(client, of, body['digest'])
+  const askers = await approversAsked(client, object, request.digest)
   const person = await personOf(client)
   const groups = groupsToName(person.groups, groupsAsked(askers ?? []))
   const wanted = approvalFrom(body, of, { ...person, groups }, now)

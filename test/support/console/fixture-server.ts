@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { applied, rowsDelta } from '#console/delta.ts'
+import type { ApprovingAnswer } from '#console/approving.ts'
 import type {
   ByeEvent,
   Delta,
@@ -23,7 +24,7 @@ import { nodeHttp } from '#lib/node-http.ts'
 import type { PlanAnswer } from '#console/plan.ts'
 import type { PushedCommit, PushRequest } from '#console/prepared.ts'
 import { reportFixture } from './report-fixture.ts'
-import { life, NOW, session, snapshots, why } from './fixtures.ts'
+import { approving, life, NOW, session, snapshots, why } from './fixtures.ts'
 import { plan, prepared } from './plan-fixtures.ts'
 
 const PAGE = readPage()
@@ -38,6 +39,10 @@ export class FixtureServer {
   readonly topics = new Map<string, Snapshot>(snapshots.map((s) => [s.topic, s]))
   /** By the beginning of a path, such as `/api/topic/home`. */
   readonly instead = new Map<string, Instead>()
+  /** The message of a refusal for what a user wants to write, or false. */
+  refuses: ((body: unknown) => string | false) | undefined
+  /** A write is answered after it. */
+  answersWrites: Promise<void> | undefined
   readonly written: unknown[] = []
   readonly asked: string[] = []
   session: Session = session
@@ -45,6 +50,7 @@ export class FixtureServer {
   isSignedOut = false
   ways: SignInWays = { ways: [] }
   why: WhyAnswer = why
+  approving: ApprovingAnswer = approving
   life: LifeAnswer = life
   recorded: RecordedAnswer = { gaps: life.gaps }
   plan: PlanAnswer = plan
@@ -130,6 +136,7 @@ export class FixtureServer {
     if (path === '/api/session') return json(response, this.session)
     if (path === '/api/sign-in') return json(response, this.ways)
     if (path === '/api/why') return json(response, this.why)
+    if (path === '/api/approving') return json(response, this.approving)
     if (path === '/api/report') return json(response, reportFixture(url.searchParams.get('kind') ?? ''))
     if (path === '/api/life') return json(response, this.life)
     if (path === '/api/recorded') return json(response, this.recorded)
@@ -164,7 +171,10 @@ export class FixtureServer {
 
   async #write1(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body: unknown = await new Response(Readable.toWeb(request)).json()
+    const refused = this.refuses?.(body) ?? false
+    if (refused !== false) return json(response, { code: 'KN1000', message: refused }, 403)
     this.written.push(body)
+    await this.answersWrites
     if (request.url === '/api/prepare') return json(response, prepared)
     if (request.url === '/api/push')
       return json(response, { commit: prepared.id, branch: (body as PushRequest).branch } satisfies PushedCommit)

@@ -1,4 +1,5 @@
 // A small fleet as the server of the console sends it: one snapshot of each topic, with something to see in every view.
+import type { ApprovingAnswer } from '#console/approving.ts'
 import { MACHINE_COLUMNS } from '#console/machine-columns.ts'
 import type {
   BudgetsTopic,
@@ -25,6 +26,8 @@ const revision = '1a2b-42'
 const base = { revision, at: NOW }
 
 const COMMIT = '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e'
+/** Another track's commit, which failed. */
+export const FAILED_COMMIT = '9d04c1b7e6aa5f3e1c2b4d6f8a0e9c7b5d3f1a2e'
 const DIGEST = 'e8a1f3a29b2f1f6f3b1c8e9b1b2f0d6ad0bcbe6ff4b9e3c1a9a5d6ce9a1c4b77'
 
 const ALL = [
@@ -95,7 +98,7 @@ export const home: HomeTopic = {
   topic: 'home',
   head: {
     sentence: '1 node needs attention: n-3 in prod (ladder exhausted).',
-    needsAttention: 1,
+    needsAttention: 2,
     waits: 1,
     unknown: 0,
     clusters: { total: 4, connected: 3 },
@@ -118,6 +121,31 @@ export const home: HomeTopic = {
       weight: 'Wait',
       text: 'release/machines-3f1c9e0a7b5d waits: test soaks until 12:06',
       since: minutes(-9),
+    },
+    {
+      id: 'test/MachineComponentSet//agents',
+      cause: 'test/set/agents/RevisionFailed',
+      object: { cluster: 'test', kind: 'MachineComponentSet', name: 'agents' },
+      weight: 'Act',
+      text: 'set/agents is Blocked: 0 of 3 machines updated; scribe: step 1 of 2: 1 machine failed (0 allowed); n-7: ProbeFailed: probe answers: HTTP 503 from /healthz',
+      since: minutes(-5),
+      title: 'scribe 2.0.0 fails its probe on n-7 (HTTP 503)',
+      commit: { commit: FAILED_COMMIT, subject: 'scribe 2.0.0', author: 'Eve' },
+      stops: ['set agents in test', 'release agents-9d04c1b7e6aa', 'stage prod'],
+      lift: {
+        text: 'git revert --no-edit 9d04c1b7e6aa; to retry, kubenode rollout retry agents --reason WHY',
+        isCommand: true,
+      },
+      holdsUp: ['release/agents-9d04c1b7e6aa stopped (hub)'],
+    },
+    {
+      id: 'hub/Release/agents-9d04c1b7e6aa/gate',
+      cause: 'hub/release/agents-9d04c1b7e6aa/GateFailed',
+      object: { cluster: 'hub', kind: 'Release', namespace: 'fleet', name: 'agents-9d04c1b7e6aa' },
+      weight: 'Act',
+      text: 'release/agents-9d04c1b7e6aa stopped: stage test failed',
+      since: minutes(-4),
+      commit: { commit: FAILED_COMMIT, subject: 'scribe 2.0.0', author: 'Eve' },
     },
   ],
 }
@@ -158,7 +186,14 @@ export const pipeline: PipelineTopic = {
       offline: 0,
       total: 1,
       gates: [
-        { name: 'ready', when: 'During', phase: 'Passed', since: minutes(-18), seen: '5 of 5 machines are Ready' },
+        {
+          name: 'ready',
+          when: 'During',
+          phase: 'Passed',
+          since: minutes(-18),
+          seen: '5 of 5 machines are Ready, 98% are needed',
+          figure: { have: 5, of: 5, needed: 98 },
+        },
       ],
       wait: {
         predicate: 'MinSuccessTime',
@@ -185,6 +220,7 @@ export const pipeline: PipelineTopic = {
           phase: 'Waiting',
           since: minutes(-9),
           seen: 'approved by 0 of 1 (group release-board)',
+          figure: { have: 0, of: 1 },
         },
       ],
       wait: { predicate: 'EarlierStage', since: minutes(-20), seen: 'stage test must succeed first' },
@@ -343,6 +379,9 @@ const WORDS = [
   'Component beacon 1.2.0',
   'AgentSilent',
   'NodeUnwell',
+  '6.1.0-41',
+  'team=blue',
+  'team=green',
 ]
 const word = (text: string): number => WORDS.indexOf(text)
 
@@ -373,6 +412,8 @@ const cells = MACHINES.map(([, phase, zone, rack, versions, health, repair, sile
   ...[phase, zone, rack, 'workers', 'x86-64-large', versions, health, repair, silent, blame, reason, condition].map(
     word,
   ),
+  word('6.1.0-41'),
+  word(zone === 'zone-a' ? 'team=blue' : 'team=green'),
   minutes(-30) / 1_000,
 ])
 
@@ -404,7 +445,40 @@ const setRow: SetRow = {
   },
 }
 
-const sets: SetsTopic = { ...base, topic: 'sets/prod', head: {}, rows: [setRow] }
+const sets: SetsTopic = {
+  ...base,
+  topic: 'sets/prod',
+  head: {},
+  rows: [
+    {
+      ...setRow,
+      rungs: [
+        { step: 0, machines: 1, state: 'Passed' },
+        { step: 1, machines: 5, state: 'Open' },
+        { step: 2, machines: 7, state: 'Waiting' },
+      ],
+    },
+  ],
+}
+const { wait: _wait, ...calm } = setRow
+const setsOfTest: SetsTopic = {
+  ...base,
+  topic: 'sets/test',
+  head: {},
+  rows: [
+    {
+      ...calm,
+      object: { ...setRow.object, cluster: 'test' },
+      phase: 'Complete',
+      components: [{ name: 'beacon', version: '1.1.0' }],
+      total: 5,
+      updated: 5,
+      healthy: 5,
+      failed: 0,
+      skipped: 0,
+    },
+  ],
+}
 
 const set: SetTopic = {
   ...base,
@@ -438,6 +512,37 @@ const set: SetTopic = {
     ],
     revision: 'base-6f1c',
     healthyRevision: 'base-5d0a',
+    next: [
+      {
+        component: 'beacon',
+        version: '1.2.0',
+        step: 2,
+        size: 1,
+        machines: [{ machine: 'n-7', why: 'zone-b, rack-1' }],
+      },
+    ],
+    versions: [
+      {
+        component: 'beacon',
+        version: '1.2.0',
+        isDeclared: true,
+        machines: 2,
+        ready: 1,
+        failing: 1,
+        wentBack: 0,
+        silent: 0,
+      },
+      {
+        component: 'beacon',
+        version: '1.1.0',
+        isDeclared: false,
+        machines: 5,
+        ready: 3,
+        failing: 0,
+        wentBack: 0,
+        silent: 1,
+      },
+    ],
   },
   rows: [
     {
@@ -659,6 +764,16 @@ const node: NodeTopic = {
     agent: '0.1.0',
     commit: COMMIT,
     certificateExpires: minutes(9_000),
+    kubernetes: {
+      kubelet: 'v1.34.2',
+      isCordoned: true,
+      taints: ['node.kubernetes.io/unschedulable:NoSchedule'],
+      cpu: '16',
+      memory: '64Gi',
+      mostPods: '110',
+      pods: 23,
+      podsNotReady: 1,
+    },
     holds: [
       {
         name: 'incident-4711',
@@ -702,6 +817,16 @@ const node: NodeTopic = {
       since: minutes(-5),
       set: 'base',
       message: 'probe http://127.0.0.1:8080/healthz answered 500',
+    },
+    {
+      id: 'Pod/shop/cart-5d9c',
+      row: 'Pod',
+      namespace: 'shop',
+      name: 'cart-5d9c',
+      phase: 'Running',
+      restarts: 4,
+      since: minutes(-7),
+      why: 'cart: CrashLoopBackOff',
     },
     { id: 'Repair/kernel-deadlock-4be0643f1d98573b-0', row: 'Repair', repair },
   ],
@@ -789,6 +914,42 @@ export const why: WhyAnswer = {
   },
 }
 
+export const approving: ApprovingAnswer = {
+  effects: [
+    { text: 'Commit 3f1c9e0a7b5d of track machines', on: [], moreOn: 0 },
+    {
+      text: 'Stage prod (Waiting): 10 clusters to change, 1 at a time, then 15m of soak',
+      on: ['prod-1, 1200 machines', ...[2, 3, 4, 5, 6, 7, 8, 9, 10].map((n) => `prod-${n}, 40 machines`)],
+      moreOn: 0,
+    },
+  ],
+  waits: ['gate ready of stage prod: 3 of 5 machines are Ready, 98% are needed'],
+  risk: { level: 'High', why: ['cluster prod-1 from 1.35.1 to 1.36.0'] },
+  given: [
+    {
+      name: 'machines-ada',
+      by: 'bob@example.org',
+      at: minutes(-20),
+      until: minutes(100),
+      reason: 'read the plan',
+      state: 'Counts',
+    },
+    { name: 'machines-eve', by: 'eve@example.org', at: minutes(-90), until: minutes(-30), state: 'Expired' },
+  ],
+  moreGiven: 0,
+  asks: [
+    {
+      name: 'gate board of stage prod',
+      from: 'group release-board',
+      needed: 2,
+      missing: 1,
+      isYours: true,
+      until: minutes(600),
+    },
+  ],
+  scope: 'Covers everything that this release applies, in all its stages.',
+}
+
 export const snapshots: readonly Snapshot[] = [
   home,
   pipeline,
@@ -796,6 +957,7 @@ export const snapshots: readonly Snapshot[] = [
   commits,
   machines,
   sets,
+  setsOfTest,
   set,
   budgets,
   repairs,

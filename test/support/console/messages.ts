@@ -7,12 +7,15 @@ import { type Schema, typeSchemas } from './type-schemas.ts'
 
 const ROOM = join(import.meta.dirname, '../../../src/console')
 const FILES = [
+  'approving.ts',
   'basics.ts',
   'budget-topics.ts',
   'machine-columns.ts',
+  'node-facts.ts',
   'plan.ts',
   'prepared.ts',
   'protocol.ts',
+  'set-topics.ts',
   'topics.ts',
 ]
 
@@ -83,6 +86,7 @@ export function problemsAs(name: string, value: unknown): readonly string[] {
 const ANSWERS: Readonly<Record<string, string>> = {
   '/api/session': 'Session',
   '/api/why': 'WhyAnswer',
+  '/api/approving': 'ApprovingAnswer',
   '/api/life': 'LifeAnswer',
   '/api/recorded': 'RecordedAnswer',
   '/api/search': 'SearchAnswer',

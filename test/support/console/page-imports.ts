@@ -5,7 +5,7 @@ export type Reads = (path: string) => Promise<string | undefined>
 
 const ORIGIN = 'http://page'
 const IMPORTS =
-  /(?:^|[\n;}])\s*(?:import|export)\b(?:[^'"\n;]|\n)*?\bfrom\s*(["'])([^"'\n]+)\1|(?:^|[\n;])\s*import\s*(["'])([^"'\n]+)\3/g
+  /(?:^|[\n;}])\s*(?:import|export)\b(?:[^'"\n;]|\n)*?\bfrom\s*(["'])([^"'\n]+)\1|(?:^|[\n;])\s*import\s*(["'])([^"'\n]+)\3|\bimport\((["'])([^"'\n]+)\5\)/g
 
 /** Modules that the entry of the page loads, and imports that name nothing that is served. */
 export async function loadedBy(
@@ -23,8 +23,8 @@ export async function loadedBy(
     seen.add(path)
     const code = await reads(path)
     if (code === undefined) return void missing.push(`${by} imports ${path}`)
-    for (const [, , from, , bare] of code.matchAll(IMPORTS)) {
-      const name = from ?? bare ?? ''
+    for (const [, , from, , bare, , later] of code.matchAll(IMPORTS)) {
+      const name = from ?? bare ?? later ?? ''
       const target = name.startsWith('.') ? new URL(name, `${ORIGIN}${path}`).pathname : imports[name]
       if (target === undefined) missing.push(`${path} imports ${name}`)
       else await load(target, path)

@@ -34,11 +34,41 @@ export const GROUPINGS = {
   rack: 'Rack',
   pool: 'Pool',
   class: 'Class',
+  kernel: 'Kernel',
+  version: 'Version',
   cluster: 'Cluster',
   none: 'Nothing',
 } as const
 
-export type Grouping = keyof typeof GROUPINGS
+/** Begins a grouping by a label. */
+export const LABEL = 'label:'
+
+export type Grouping = keyof typeof GROUPINGS | `${typeof LABEL}${string}`
+
+/** A longer list cannot be read. */
+const MOST_LABELS = 30
+
+/** The value of a key in `a=1,b=2`. */
+export const valueIn = (pairs: string, key: string): string =>
+  pairs
+    .split(',')
+    .find((v) => v.startsWith(`${key}=`))
+    ?.slice(key.length + 1) ?? ''
+
+const keysOf = (topics: readonly MachinesTopic[], column: 'versions' | 'labels'): readonly string[] =>
+  [
+    ...new Set(
+      topics.flatMap(({ words, columns }) =>
+        [...new Set(columns[column])].flatMap((w) => (words[w] ?? '').split(',').map((v) => v.split('=')[0] ?? '')),
+      ),
+    ),
+  ]
+    .filter((name) => name !== '')
+    .toSorted()
+
+/** Names of the labels on the topic's machines. */
+export const labelsOf = (topics: readonly MachinesTopic[]): readonly string[] =>
+  keysOf(topics, 'labels').slice(0, MOST_LABELS)
 
 const PATTERN_OF: Readonly<Record<Tone, Pattern>> = {
   good: 'plain',
@@ -83,6 +113,9 @@ const EMPTY: Readonly<Record<Coloring, string>> = {
   condition: 'No problem',
 }
 
+/** A component that a machine reports without a version counts like one that it does not report. */
+const NO_VERSION = 'none'
+
 const UNKNOWN = 'Unknown'
 
 const MEANING: ReadonlySet<Coloring> = new Set(['phase', 'health', 'silent'])
@@ -92,30 +125,14 @@ const SILENT_NAMES: Readonly<Record<string, string>> = { Yes: 'Silent', No: 'Hea
 
 const columnOf = (coloring: Coloring): MachineColumn => (coloring === 'version' ? 'versions' : coloring)
 
-/** One component's version in `containerd=2.1.4,kubelet=1.34.2`. */
-const versionIn = (versions: string, component: string): string =>
-  versions
-    .split(',')
-    .find((v) => v.startsWith(`${component}=`))
-    ?.slice(component.length + 1) ?? ''
-
 /** Names of the components on the topic's machines. */
-export const componentsOf = (topics: readonly MachinesTopic[]): readonly string[] =>
-  [
-    ...new Set(
-      topics.flatMap(({ words, columns }) =>
-        [...new Set(columns.versions)].flatMap((w) => (words[w] ?? '').split(',').map((v) => v.split('=')[0] ?? '')),
-      ),
-    ),
-  ]
-    .filter((name) => name !== '')
-    .toSorted()
+export const componentsOf = (topics: readonly MachinesTopic[]): readonly string[] => keysOf(topics, 'versions')
 
 /** The display value of each word of a topic, computed once per word instead of once per machine. */
 export function valuesOf({ words }: MachinesTopic, coloring: Coloring, component: string): readonly string[] {
   return words.map((word) => {
-    const value = coloring === 'version' ? versionIn(word, component) : word
-    if (value === '') return EMPTY[coloring]
+    const value = coloring === 'version' ? valueIn(word, component) : word
+    if (value === '' || (coloring === 'version' && value === NO_VERSION)) return EMPTY[coloring]
     return coloring === 'silent' ? (SILENT_NAMES[value] ?? value) : value
   })
 }

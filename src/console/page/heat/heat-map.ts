@@ -7,11 +7,12 @@ import { Since } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import { hrefOf, parseRoute, to, withParams } from '../router.ts'
 import { topicOf } from '../../topic-name.ts'
+import { isPicked, picksIn, toggled } from '../parts/picked.ts'
 import { draw } from './draw.ts'
 import { cellAt, fieldOf, moved } from './field.ts'
 import type { Field, Move } from './field.ts'
 import { onThemeChange } from './legend.ts'
-import { machineAt, spoken } from './machines.ts'
+import { groupName, machineAt, spoken } from './machines.ts'
 import type { Machine, Machines, Wanted } from './machines.ts'
 
 const KEYS: Readonly<Record<string, Move>> = {
@@ -128,6 +129,7 @@ function Card({ machine, isMany }: { readonly machine: Machine | undefined; read
       [machine.zone, machine.rack, machine.pool, isMany ? machine.cluster : ''].filter((t) => t !== '').join(' · '),
     ),
     h('span', { class: 'soft' }, h(Since, { at: machine.since })),
+    h('a', { href: hrefOf(toggled(route, machine)) }, isPicked(picksIn(route), machine) ? 'Drop it' : 'Pick it'),
   )
 }
 
@@ -140,7 +142,7 @@ function Groups({ field, wanted }: { readonly field: Field; readonly wanted: Wan
   return h(
     'p',
     { class: 'row small' },
-    h('span', { class: 'soft' }, `Only ${wanted.grouping}:`),
+    h('span', { class: 'soft' }, `Only ${groupName(wanted)}:`),
     field.blocks.map(({ title }) => h('a', { key: title, href: hrefOf(withParams(route, { in: title })) }, title)),
   )
 }

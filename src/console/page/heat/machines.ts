@@ -2,7 +2,7 @@
 import type { MachinesTopic } from '../../protocol.ts'
 import { clusterOf } from '../../topic-name.ts'
 import { byName } from '../parts/table.ts'
-import { columnFor, shadesOf, valuesOf } from './colors.ts'
+import { LABEL, columnFor, shadesOf, valueIn, valuesOf } from './colors.ts'
 import type { Coloring, Grouping, Shade } from './colors.ts'
 import type { Group } from './field.ts'
 
@@ -65,10 +65,11 @@ export function machinesOf(
     const start = starts[t] ?? 0
     const valueOfWord = valuesOf(topic, wanted.coloring, wanted.component)
     const column = columnFor(topic, wanted.coloring)
+    const groupOf = groupingOf(topic, wanted)
     for (const place of orderOf(topic)) {
       const name = topic.names[place] ?? ''
       if (wanted.text !== '' && !name.includes(wanted.text)) continue
-      const group = groupOf(topic, place, wanted.grouping)
+      const group = groupOf(place)
       if (wanted.group !== '' && group !== wanted.group) continue
       const value = valueOfWord[column[place] ?? 0] ?? ''
       counts.set(value, (counts.get(value) ?? 0) + 1)
@@ -102,12 +103,40 @@ export function machinesOf(
   }
 }
 
-function groupOf(topic: MachinesTopic, place: number, grouping: Grouping): string {
-  if (grouping === 'none') return ''
-  if (grouping === 'cluster') return clusterOf(topic.topic) ?? ''
-  const word = topic.words[topic.columns[grouping][place] ?? 0] ?? ''
-  return word === '' ? `no ${grouping}` : word
+/** What the machines are grouped by, in words. */
+export const groupName = ({ grouping, component }: Wanted): string =>
+  grouping === 'version' ? `version of ${component}` : grouping.replace(LABEL, '')
+
+/** The group of a place. Words are read once each, not once a machine. */
+function groupingOf({ topic, words, columns }: MachinesTopic, wanted: Wanted): (place: number) => string {
+  const { grouping, component } = wanted
+  if (grouping === 'none') return () => ''
+  if (grouping === 'cluster') {
+    const cluster = clusterOf(topic) ?? ''
+    return () => cluster
+  }
+  const isLabel = grouping.startsWith(LABEL)
+  const column = isLabel ? columns.labels : grouping === 'version' ? columns.versions : columnNamed(columns, grouping)
+  const none = grouping === 'version' ? `no ${component}` : `no ${groupName(wanted)}`
+  const titles = new Map<number, string>()
+  return (place) => {
+    const at = column[place] ?? 0
+    const known = titles.get(at)
+    if (known !== undefined) return known
+    const word = words[at] ?? ''
+    const value = isLabel
+      ? valueIn(word, grouping.slice(LABEL.length))
+      : grouping === 'version'
+        ? valueIn(word, component)
+        : word
+    const title = value === '' ? none : value
+    titles.set(at, title)
+    return title
+  }
 }
+
+const columnNamed = (columns: MachinesTopic['columns'], name: string): readonly number[] =>
+  columns[name as keyof MachinesTopic['columns']]
 
 /** One machine, as text. */
 export interface Machine {
@@ -127,6 +156,8 @@ export interface Machine {
   readonly reason: string
   /** Its Node's problem condition; `Unknown` while the Node is unknown. */
   readonly condition: string
+  readonly kernel: string
+  readonly labels: string
   /** Milliseconds since 1970; 0 if unknown. */
   readonly since: number
 }
@@ -150,6 +181,8 @@ export function machineAt(topic: MachinesTopic, place: number): Machine {
     blame: word('blame'),
     reason: word('reason'),
     condition: word('condition'),
+    kernel: word('kernel'),
+    labels: word('labels'),
     since: (topic.columns.since[place] ?? 0) * 1000,
   }
 }

@@ -42,6 +42,8 @@ export class Feed {
   #offlineSince: number | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #isPaused = false
+  /** Another page took the place; only a user takes it back, not a topic that arrives late. */
+  #hasGivenUp = false
   #isAskedAgain = false
   #rereads = 0
   readonly #send: (message: FeedMessage) => void
@@ -57,7 +59,7 @@ export class Feed {
   follow(topics: readonly Topic[], since: Revision | undefined): void {
     this.#topics = topics
     this.#since = since
-    this.#openIn(GATHER_MS)
+    if (!this.#hasGivenUp) this.#openIn(GATHER_MS)
   }
 
   /** A user returned to a page of this browser, or signed in on one. */
@@ -76,6 +78,7 @@ export class Feed {
     const abort = new AbortController()
     this.#abort = abort
     this.#isPaused = false
+    this.#hasGivenUp = false
     this.#isAskedAgain = false
     const session = this.#sessionOf()
     const query = new URLSearchParams({
@@ -168,6 +171,8 @@ export class Feed {
     this.#isAskedAgain = reason === 'AskAgain'
     if (reason !== 'TooManyStreams') return
     this.#isPaused = true
+    this.#hasGivenUp = true
+    clearTimeout(this.#timer)
     this.#send({ is: 'connection', connection: { state: 'Paused', message } })
   }
 }

@@ -81,8 +81,10 @@ export class Tabs {
   }
 
   #learn(tab: string, wanted: Wanted): void {
+    // A user opened another page of this browser.
+    const isNew = !this.#wanted.has(tab)
     this.#wanted.set(tab, wanted)
-    void this.#follow()
+    void this.#follow().then(() => isNew && this.#feed?.resume())
   }
 
   /** The union of all open tabs' topics. */

@@ -13,8 +13,15 @@ export function Ago({ at }: { readonly at: number | undefined }): VNode | null {
   return h('time', { dateTime: machineTime(at), title: moment(at, now), class: 'nowrap' }, span(now - at))
 }
 
-/** `since 02:03:10 (4m)`. */
+/** `4m ago`, with the exact time on hover. */
 export function Since({ at }: { readonly at: number | undefined }): VNode | null {
+  const now = useNow()
+  if (at === undefined || at === 0) return null
+  return h('time', { dateTime: machineTime(at), title: moment(at, now), class: 'nowrap' }, `${span(now - at)} ago`)
+}
+
+/** `since 02:03:10 (4m)`, where the exact time is the point. */
+export function SinceAt({ at }: { readonly at: number | undefined }): VNode | null {
   const now = useNow()
   if (at === undefined || at === 0) return null
   return h('time', { dateTime: machineTime(at), class: 'nowrap' }, `since ${moment(at, now)} (${span(now - at)})`)
@@ -32,26 +39,6 @@ export function Until({ at }: { readonly at: number | undefined }): VNode | null
   if (at === undefined) return null
   const text = at >= now ? `in ${span(at - now)}` : `${span(now - at)} ago`
   return h('time', { dateTime: machineTime(at), title: moment(at, now), class: 'nowrap' }, text)
-}
-
-/** The rest of a time span as a shrinking bar and as text. */
-export function Left({
-  from,
-  until,
-  label,
-}: {
-  readonly from: number
-  readonly until: number
-  readonly label: string
-}): VNode {
-  const now = useNow()
-  const left = Math.max(0, until - now)
-  return h(
-    'span',
-    { class: 'soak' },
-    h(Bar, { share: left / Math.max(1, until - from), tone: 'wait', label: `${label}: ${span(left)} left` }),
-    h('span', { class: 'small soft nowrap' }, left === 0 ? `${label} over` : `${label}: ${span(left)} left`),
-  )
 }
 
 /** A share between 0 and 1. The text is next to it or in its label. */

@@ -99,7 +99,7 @@ const SHAPES: Readonly<Record<Tone, string>> = {
 }
 
 /** The mark alone: its meaning is in the text next to it. */
-const shape = (tone: Tone): VNode =>
+export const shape = (tone: Tone): VNode =>
   h('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true', class: `tone-${tone}` }, [
     h('path', { d: SHAPES[tone], fill: 'currentColor', 'fill-rule': 'evenodd' }),
   ])

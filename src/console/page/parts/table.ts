@@ -29,13 +29,14 @@ interface Props<R> {
 /** More rows make a page slow on a phone. */
 const PAGE = 100
 
-export function Table<R>({ caption, columns, rows, idOf, href, prefix = '', empty = 'None.' }: Props<R>): VNode {
+export function Table<R>({ caption, columns, rows, idOf, href, prefix = '', empty = 'none' }: Props<R>): VNode {
   const { route, go } = useApp()
   const sort = route.params[`${prefix}sort`] ?? ''
   const page = Number(route.params[`${prefix}page`] ?? 1)
   const pages = Math.max(1, Math.ceil(rows.length / PAGE))
   const visible = sorted(rows, columns, sort).slice((page - 1) * PAGE, page * PAGE)
   const at = (n: number) => hrefOf(withParams(route, { [`${prefix}page`]: n === 1 ? '' : String(n) }))
+  if (rows.length === 0) return h('p', { class: 'sheet none soft' }, `${caption}: `, empty)
   return h(
     'div',
     { class: 'sheet' },
@@ -60,15 +61,13 @@ export function Table<R>({ caption, columns, rows, idOf, href, prefix = '', empt
         h(
           'tbody',
           {},
-          visible.length === 0
-            ? h('tr', {}, h('td', { colSpan: columns.length, class: 'soft' }, empty))
-            : visible.map((row) =>
-                h(
-                  'tr',
-                  { key: idOf(row) },
-                  columns.map((column, c) => cell(column, row, c === 0, href?.(row))),
-                ),
-              ),
+          visible.map((row) =>
+            h(
+              'tr',
+              { key: idOf(row) },
+              columns.map((column, c) => cell(column, row, c === 0, href?.(row))),
+            ),
+          ),
         ),
       ),
     ),

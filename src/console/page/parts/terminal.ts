@@ -1,7 +1,7 @@
 // The equivalent terminal command, to copy.
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
-import { useApp } from '../app.ts'
+import { CopyButton } from './copy.ts'
 
 /** Quotes a name from a cluster as a single shell word, whatever it contains. */
 export const word = (text: string): string =>
@@ -34,27 +34,10 @@ export function piecesOf(command: string): readonly string[] {
   return pieces
 }
 
-export function Terminal({ command, label = command }: Props): VNode {
-  const { announce } = useApp()
-  const copy = async (event: Event): Promise<void> => {
-    const code = (event.currentTarget as HTMLElement).previousElementSibling
-    try {
-      await navigator.clipboard.writeText(command)
-      announce('Copied')
-    } catch {
-      // Without clipboard permission, selects the text; the usual keys copy it.
-      if (code !== null) getSelection()?.selectAllChildren(code)
-      announce('Selected; copy it with the keys of your browser')
-    }
-  }
-  return h(
+export const Terminal = ({ command, label = command }: Props): VNode =>
+  h(
     'div',
     { class: 'terminal' },
     h('code', {}, piecesOf(command).flatMap(pieceOf)),
-    h(
-      'button',
-      { type: 'button', 'data-copy': '', 'aria-label': `Copy: ${label}`, onClick: (e: Event) => void copy(e) },
-      'Copy',
-    ),
+    h(CopyButton, { text: command, name: 'Copy', label: `Copy: ${label}` }),
   )
-}

@@ -32,6 +32,9 @@ export function moment(at: number, now: number): string {
   return isSameDay ? clock(d) : `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(d)}`
 }
 
+/** The same without seconds, for a time that is estimated. */
+export const hour = (at: number, now: number): string => moment(at, now).slice(0, -':00'.length)
+
 /** For a datetime-local field, which takes minutes. */
 export const fieldTime = (at: number): string => {
   const d = new Date(at)

@@ -7,29 +7,31 @@ import type { HoldNote, Wait } from '../../topics.ts'
 import { to } from '../router.ts'
 import type { Route } from '../router.ts'
 import { Since, Until } from './clock.ts'
+import type { Way } from './causes.ts'
+import { waysOf } from './causes.ts'
 import { spaced } from './mark.ts'
 import { Terminal, word } from './terminal.ts'
 import { LiftButton } from './lift.ts'
 
-/** `kubenode rollback base; to retry, kubenode rollout retry base` is two commands, of which a user wants one: keep the words between them. */
-const OTHER_WAY = /; (to [a-z ]+), (?=kubenode )/
-
 /** Adds the cluster to a command: pasted into a terminal it must not run against the current context. */
+export function inCluster({ text, isCommand }: Lift, cluster: string): string {
+  const isOpen = isCommand && text.startsWith('kubenode ') && !text.includes(' --context ')
+  return isOpen ? `${text} --context ${word(cluster)}` : text
+}
+
 export function LiftLine({ lift, cluster }: { readonly lift: Lift; readonly cluster?: string }): VNode {
   const { route, session } = useApp()
   if (!lift.isCommand) return h('p', { class: 'small' }, `Unblocks when: ${lift.text}`)
   const place = cluster ?? route.cluster ?? hubOf(session)
-  const [first = '', ...others] = lift.text.split(OTHER_WAY)
-  const line = (text: string) => {
-    const isOpen = text.startsWith('kubenode ') && !text.includes(' --context ')
-    return h(Terminal, { command: isOpen ? `${text} --context ${word(place)}` : text })
-  }
+  const line = (way: Way) => h(Terminal, { command: inCluster(way, place) })
+  const [first, ...others] = waysOf(lift)
+  if (first === undefined) return h('p', { class: 'small' }, lift.text)
   if (others.length === 0) return line(first)
   return h(
     'div',
     { class: 'stack' },
     line(first),
-    others.map((text, i) => (i % 2 === 0 ? h('p', { class: 'small' }, `${text}:`) : line(text))),
+    others.flatMap((way) => [h('p', { class: 'small' }, `to ${way.does ?? ''}:`), line(way)]),
   )
 }
 

@@ -5,11 +5,13 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { ApprovalRequest, HoldRequest, Written } from '../../protocol.ts'
 import type { Approvable } from '../../topics.ts'
-import { useApp } from '../app.ts'
+import type { ApprovingAnswer } from '../../approving.ts'
+import { useAnswer, useApp } from '../app.ts'
+import { ApprovalFacts } from './approval-facts.ts'
 import { DialogBox, useDialog } from './dialog.ts'
 import { useSending } from './sending.ts'
 import { Terminal } from './terminal.ts'
-import { fieldTime, parseFieldTime } from './time.ts'
+import { count, fieldTime, parseFieldTime } from './time.ts'
 
 type Effect = HoldRequest['effect']
 
@@ -30,6 +32,8 @@ const MOST_REASON = 512
 interface HoldProps {
   readonly cluster: string
   readonly target: HoldRequest['target']
+  /** Further objects that get the same hold. */
+  readonly also?: readonly HoldRequest['target'][]
   readonly effects: readonly Effect[]
   readonly to?: string
   readonly label?: string
@@ -43,7 +47,7 @@ function useOpened<T>(shown: T): readonly [T, boolean, (isOpen: boolean) => void
 
 export function HoldButton(props: HoldProps): VNode | null {
   const { session, route } = useApp()
-  const [{ cluster, target, effects, to, label = 'Hold…' }, isOpen, onChange] = useOpened(props)
+  const [{ cluster, target, also = [], effects, to, label = 'Hold…' }, isOpen, onChange] = useOpened(props)
   const access = session.clusters.find(({ name }) => name === cluster)
   const [effect, setEffect] = useState(effects[0] ?? 'Pause')
   const isOffered = access?.holds.includes(target.kind) === true && route.params['at'] === undefined
@@ -53,18 +57,13 @@ export function HoldButton(props: HoldProps): VNode | null {
     Form,
     {
       label,
-      title: `${label.replace('…', '')}: ${target.kind} ${target.name}${target.kind === 'Cluster' ? '' : ` in ${cluster}`}`,
+      title: `${label.replace('…', '')}: ${target.kind} ${target.name}${also.length === 0 ? '' : ` and ${also.length} more`}${target.kind === 'Cluster' ? '' : ` in ${cluster}`}`,
       url: '/api/hold',
       onChange,
+      ...(also.length > 0 && { about: h('p', {}, [target, ...also].map(({ name }) => name).join(', ')) }),
       lastsMs: HOLD_MS,
-      body: (reason: string, until: number): HoldRequest => ({
-        cluster,
-        effect: chosen,
-        target,
-        reason,
-        until,
-        ...defined({ to }),
-      }),
+      bodies: (reason: string, until: number): readonly HoldRequest[] =>
+        [target, ...also].map((each) => ({ cluster, effect: chosen, target: each, reason, until, ...defined({ to }) })),
     },
     h(
       'label',
@@ -89,8 +88,14 @@ export function ApproveButton(props: ApproveProps): VNode | null {
   const { session, route } = useApp()
   const [{ cluster, of, approvals }, isOpen, onChange] = useOpened(props)
   const [digest, setDigest] = useState(approvals[0]?.digest ?? '')
+  const [again, setAgain] = useState(0)
   const access = session.clusters.find(({ name }) => name === cluster)
   const chosen = approvals.find((a) => a.digest === digest) ?? approvals[0]
+  const query = new URLSearchParams({ cluster, ...of, digest: chosen?.digest ?? '' })
+  const loaded = useAnswer<ApprovingAnswer>(
+    isOpen && chosen !== undefined ? `/api/approving?${query}` : undefined,
+    again,
+  )
   const isOffered = access?.canApprove === true && route.params['at'] === undefined
   if (chosen === undefined || (!isOffered && !isOpen)) return null
   return h(
@@ -108,7 +113,10 @@ export function ApproveButton(props: ApproveProps): VNode | null {
         h('span', { class: 'soft small mono name' }, `sha256:${chosen.digest.replace(/^sha256:/, '')}`),
       ),
       lastsMs: APPROVAL_MS,
-      body: (reason: string, until: number): ApprovalRequest => ({ cluster, of, digest: chosen.digest, reason, until }),
+      ...(loaded.state !== 'Ready' && { notYet: 'What this approves is not shown yet.' }),
+      bodies: (reason: string, until: number): readonly ApprovalRequest[] => [
+        { cluster, of, digest: chosen.digest, reason, until },
+      ],
     },
     approvals.length > 1 &&
       h(
@@ -121,6 +129,7 @@ export function ApproveButton(props: ApproveProps): VNode | null {
           approvals.map((a) => h('option', { key: a.digest, value: a.digest }, a.text)),
         ),
       ),
+    h(ApprovalFacts, { loaded, readAgain: () => setAgain(again + 1) }),
   )
 }
 
@@ -132,17 +141,22 @@ interface FormProps {
   readonly lastsMs: number
   /** A description of what will be written. */
   readonly about?: VNode
-  readonly body: (reason: string, until: number) => unknown
+  /** Written one after the other; the first refusal ends it. */
+  readonly bodies: (reason: string, until: number) => readonly unknown[]
   readonly onChange: (isOpen: boolean) => void
+  /** Why nothing can be sent now: a user confirms only what was shown. */
+  readonly notYet?: string
   readonly children?: ComponentChildren
 }
 
-function Form({ label, title, url, lastsMs, about, body, onChange, children }: FormProps): VNode {
+function Form({ label, title, url, lastsMs, about, bodies, onChange, notYet, children }: FormProps): VNode {
   const { now, announce } = useApp()
+  // What was created since the dialog was opened: another try continues after it.
+  const opening = useRef<Written[]>([])
   const dialog = useDialog(onChange)
   const { error, isSending, fail, reset, send } = useSending<Written>(url)
   const [until, setUntil] = useState('')
-  const [written, setWritten] = useState<Written>()
+  const [written, setWritten] = useState<readonly Written[]>([])
   const form = useRef<HTMLFormElement>(null)
   const errorId = useId()
   useEffect(() => {
@@ -151,22 +165,31 @@ function Form({ label, title, url, lastsMs, about, body, onChange, children }: F
   const open = (): void => {
     setUntil(fieldTime(now() + lastsMs))
     reset()
-    setWritten(undefined)
+    setWritten([])
+    opening.current = []
     dialog.open()
   }
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     const reason = String(new FormData(event.currentTarget as HTMLFormElement).get('reason') ?? '').trim()
     const end = parseFieldTime(until)
-    if (reason === '') fail({ field: 'reason', text: 'Give a reason: the people who meet this read it.' })
+    if (notYet !== undefined) fail({ text: notYet })
+    else if (reason === '') fail({ field: 'reason', text: 'Give a reason: the people who meet this read it.' })
     else if (end === undefined || end <= now()) fail({ field: 'until', text: 'The end must be a time in the future.' })
     else await create(reason, end)
   }
   const create = async (reason: string, end: number): Promise<void> => {
-    const created = await send(body(reason, end), 'Not created')
-    if (created === undefined) return
-    announce(`${created.kind} ${created.name} created`)
-    setWritten(created)
+    const all = bodies(reason, end)
+    const created = opening.current
+    const isStillOpen = (): boolean => opening.current === created && dialog.ref.current?.open === true
+    for (const body of all.slice(created.length)) {
+      if (!isStillOpen()) return announce(`Closed early: ${created.length} of ${all.length} created`)
+      const one = await send(body, refusal(created.length, all.length))
+      if (one === undefined) return
+      created.push(one)
+    }
+    announce(createdText(created))
+    if (isStillOpen()) setWritten([...created])
   }
   const named = (field: string) => ({
     name: field,
@@ -180,10 +203,10 @@ function Form({ label, title, url, lastsMs, about, body, onChange, children }: F
     dialog.isOpen &&
       h(
         DialogBox,
-        written === undefined
+        written.length === 0
           ? { dialog, title, ...defined({ about }) }
-          : { dialog, title: 'Created', about: h('p', {}, `${written.kind} `, h('code', {}, written.name)) },
-        written === undefined
+          : { dialog, title: 'Created', about: written.map(createdLine) },
+        written.length === 0
           ? h(
               'form',
               { ref: form, noValidate: true, onSubmit: (e: SubmitEvent) => void submit(e) },
@@ -205,7 +228,11 @@ function Form({ label, title, url, lastsMs, about, body, onChange, children }: F
                 'div',
                 { class: 'tools' },
                 h('button', { type: 'button', onClick: dialog.close }, 'Cancel'),
-                h('button', { type: 'submit', class: 'main', 'aria-disabled': isSending }, label.replace('…', '')),
+                h(
+                  'button',
+                  { type: 'submit', class: 'main', 'aria-disabled': isSending || notYet !== undefined },
+                  label.replace('…', ''),
+                ),
               ),
             )
           : h(Created, { written, close: dialog.close }),
@@ -213,9 +240,22 @@ function Form({ label, title, url, lastsMs, about, body, onChange, children }: F
   )
 }
 
+const refusal = (done: number, all: number): string =>
+  done === 0 ? 'Not created' : `${done} of ${all} created, the next was not`
+
+/** A toast has no room for the names of many. */
+const MOST_NAMED = 3
+
+const createdText = (created: readonly Written[]): string =>
+  created.length > MOST_NAMED
+    ? `${count(created.length)} ${created[0]?.kind ?? ''}s created`
+    : created.map(({ kind, name }) => `${kind} ${name} created`).join(', ')
+
+const createdLine = ({ kind, name }: Written): VNode => h('p', { key: name }, `${kind} `, h('code', {}, name))
+
 /** Replaces the form, whose button had the focus. */
-function Created({ written, close }: { readonly written: Written; readonly close: () => void }): VNode {
-  const { command, warnings = [] } = written
+function Created({ written, close }: { readonly written: readonly Written[]; readonly close: () => void }): VNode {
+  const warnings = written.flatMap((w) => w.warnings ?? [])
   const button = useRef<HTMLButtonElement>(null)
   useEffect(() => button.current?.focus(), [])
   return h(
@@ -223,7 +263,7 @@ function Created({ written, close }: { readonly written: Written; readonly close
     { class: 'stack' },
     warnings.map((text) => h('p', { key: text, class: 'error', role: 'alert' }, text)),
     h('p', { class: 'soft' }, 'The same in a terminal'),
-    h(Terminal, { command }),
+    written.map(({ command, name }) => h(Terminal, { key: name, command })),
     h('div', { class: 'tools' }, h('button', { type: 'button', class: 'main', ref: button, onClick: close }, 'Close')),
   )
 }

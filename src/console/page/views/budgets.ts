@@ -3,7 +3,7 @@ import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useApp, useCluster, useTopic } from '../app.ts'
-import { ClusterChoice, Page } from '../frame.ts'
+import { Page } from '../frame.ts'
 import type { BudgetsTopic } from '../../protocol.ts'
 import type {
   BlameRow,
@@ -33,8 +33,8 @@ export function Budgets(): VNode {
       title: cluster === undefined ? 'Budgets' : `Budgets of ${cluster}`,
       sentence:
         loaded.state === 'Ready' ? summary(loaded.value) : 'What may still be disrupted, and who holds the slots.',
+      scope: { family: 'budgets', cluster },
       tools: [
-        h(ClusterChoice, { family: 'budgets', cluster }),
         cluster !== undefined &&
           h(HoldButton, { cluster, target: { kind: 'Cluster', name: cluster }, effects: ['Freeze'], label: 'Freeze…' }),
       ],

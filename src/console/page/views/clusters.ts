@@ -71,6 +71,7 @@ function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
               {
                 id: 'life',
                 title: 'Past',
+                isWhole: true,
                 of: (c: ClusterRow) => h(LifeLink, { cluster: hubOf(session), kind: 'Cluster', name: c.name }),
               },
             ]

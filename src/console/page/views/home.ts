@@ -2,34 +2,46 @@
 import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { hubOf, useApp, useTopic } from '../app.ts'
+import { clustersWith, hubOf, useApp, useTopic } from '../app.ts'
 import { Page } from '../frame.ts'
-import type { HomeTopic } from '../../protocol.ts'
-import type { AttentionRow, HomeHead } from '../../topics.ts'
-import { Since } from '../parts/clock.ts'
-import { Mark } from '../parts/mark.ts'
+import type { HomeTopic, PipelineTopic } from '../../protocol.ts'
+import type { AttentionRow, HomeHead, PipelineRow } from '../../topics.ts'
+import { CauseCard } from '../parts/cause-card.ts'
+import { causesOf } from '../parts/causes.ts'
+import type { Cause } from '../parts/causes.ts'
 import type { Tone } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { word } from '../parts/terminal.ts'
 import { count } from '../parts/time.ts'
-import { LiftLine, hrefOfObject } from '../parts/wait.ts'
 import { to } from '../router.ts'
+import { Changes } from './home-changes.ts'
 
 export function Home(): VNode {
-  const { session, store } = useApp()
+  const { session, store, route } = useApp()
+  const of = route.params['of']
   const loaded = useTopic<HomeTopic>('home')
+  // Followed from the start: a topic that is added later opens the stream again.
+  const hasChanges = of === undefined && clustersWith(session, 'pipeline').length > 0
+  const pipeline = useTopic<PipelineTopic>(hasChanges ? 'pipeline' : undefined)
   const head = loaded.state === 'Ready' ? loaded.value.head : undefined
   return h(
     Page,
     {
       title: 'Home',
+      scope: { family: 'machines', cluster: of, all: true },
       ...(head !== undefined && {
         heading: head.sentence,
         tone: toneOf(NOW.has(store.connection.state) ? head : { ...head, unknown: 1 }),
       }),
       commands: [`kubenode get clusters,releases -A --context ${word(hubOf(session))}`],
     },
-    shown(loaded, ({ head, rows }) => h(Board, { head, rows })),
+    shown(loaded, ({ head, rows }) =>
+      h(Board, {
+        head,
+        rows: of === undefined ? rows : rows.filter(({ object }) => object.cluster === of),
+        changes: pipeline.state === 'Ready' ? pipeline.value.rows : [],
+      }),
+    ),
   )
 }
 
@@ -42,11 +54,14 @@ const toneOf = (head: HomeHead): Tone => {
   return head.waits > 0 || head.unknown !== 0 || head.machines.total === 0 ? 'wait' : 'good'
 }
 
-function Board({ head, rows }: Pick<HomeTopic, 'head' | 'rows'>): VNode {
+interface BoardProps extends Pick<HomeTopic, 'head' | 'rows'> {
+  readonly changes: readonly PipelineRow[]
+}
+
+function Board({ head, rows, changes }: BoardProps): VNode {
   const { route } = useApp()
-  const act = rows.filter(({ weight }) => weight === 'Act').toSorted(oldestFirst)
-  const wait = rows.filter(({ weight }) => weight === 'Wait').toSorted(oldestFirst)
-  const unknown = rows.filter(({ weight }) => weight === 'Unknown')
+  const of = (wanted: AttentionRow['weight']) => causesOf(rows.filter(({ weight }) => weight === wanted))
+  const [act, wait, unknown] = [of('Act'), of('Wait'), of('Unknown')]
   return h(
     'div',
     { class: 'wide' },
@@ -65,13 +80,15 @@ function Board({ head, rows }: Pick<HomeTopic, 'head' | 'rows'>): VNode {
         { title: 'What comes next' },
         'A FleetSource follows a repository, and its commits declare machines and components; kubenode bootstrap creates one. kubenode import observes Nodes that exist.',
       ),
-    act.length > 0 && h(List, { title: 'Needs attention', rows: act }),
-    wait.length > 0 && h(List, { title: 'Waits, and continues by itself', rows: wait }),
-    unknown.length > 0 && h(List, { title: 'Not known', rows: unknown }),
+    act.length > 0 && h(Causes, { title: 'Needs attention', causes: act }),
+    wait.length > 0 && h(Causes, { title: 'Waits, and continues by itself', causes: wait }),
+    unknown.length > 0 && h(Causes, { title: 'Not known', causes: unknown }),
+    h(Changes, {
+      rows: changes,
+      told: new Set(rows.flatMap(({ weight, commit }) => (weight === 'Act' ? (commit?.commit ?? []) : []))),
+    }),
   )
 }
-
-const oldestFirst = (a: AttentionRow, b: AttentionRow): number => (a.since ?? 0) - (b.since ?? 0)
 
 const figure = (label: string, value: string, href?: string): VNode =>
   h(
@@ -81,37 +98,14 @@ const figure = (label: string, value: string, href?: string): VNode =>
     h('span', { class: 'soft' }, label),
   )
 
-const TONES: Readonly<Record<AttentionRow['weight'], Tone>> = { Act: 'bad', Wait: 'wait', Unknown: 'still' }
-
-function List({ title, rows }: { readonly title: string; readonly rows: readonly AttentionRow[] }): VNode {
-  const { route } = useApp()
-  return h(
+const Causes = ({ title, causes }: { readonly title: string; readonly causes: readonly Cause[] }): VNode =>
+  h(
     'section',
     { class: 'stack', 'aria-label': title },
     h('h2', {}, title),
     h(
       'ul',
       { class: 'sheet items' },
-      rows.map((row) =>
-        h(
-          'li',
-          { key: row.id },
-          h(
-            'div',
-            { class: 'row apart' },
-            h('a', { href: hrefOfObject(route, row.object), 'data-row': '', class: 'name' }, row.text),
-            h(
-              'span',
-              { class: 'row small soft' },
-              h(Mark, { phase: row.object.cluster, tone: TONES[row.weight] }),
-              h(Since, { at: row.since }),
-            ),
-          ),
-          row.lift !== undefined && h(LiftLine, { lift: row.lift, cluster: row.object.cluster }),
-          row.holdsUp?.map((text) => h('p', { class: 'small soft', key: text }, `Blocks: ${text}`)),
-          row.runbook !== undefined && h('p', { class: 'small soft' }, 'More: ', h('code', {}, row.runbook)),
-        ),
-      ),
+      causes.map((cause) => h(CauseCard, { key: cause.id, cause })),
     ),
   )
-}

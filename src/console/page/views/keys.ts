@@ -1,14 +1,17 @@
 // Every key, in one list.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { PLACES, Page } from '../frame.ts'
+import { Page } from '../frame.ts'
 import { CHORDS } from '../keyboard.ts'
+import { PLACES } from '../places.ts'
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['/', 'Search'],
-  ['j  k', 'Next row, previous row'],
+  ['k', 'Go to any view, object or cluster, or do something'],
+  ['j  J', 'Next row, previous row'],
   ['Enter', 'Open the row or the machine'],
   ['t', 'The same as a table, and back'],
+  ['w', 'The view alone, large, for a monitor on a wall, and back'],
   ['y', 'Copy the command for a terminal'],
   ['Esc', 'Leave a field or a form'],
   ['?', 'This list'],

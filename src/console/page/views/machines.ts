@@ -1,11 +1,11 @@
-// The heat map: up to 10,000 machines of one or all clusters, one cell each; also as a table.
+// The machines of one or all clusters: few as cards, up to 10,000 as a heat map, all as a table; some can be picked and held.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
 import { clustersWith, useApp, useTopics } from '../app.ts'
 import type { App } from '../app.ts'
-import { AsTable, Choice, ClusterChoice, Page } from '../frame.ts'
-import { COLORINGS, GROUPINGS, componentsOf } from '../heat/colors.ts'
+import { AsTable, Choice, Page } from '../frame.ts'
+import { COLORINGS, GROUPINGS, LABEL, componentsOf, labelsOf } from '../heat/colors.ts'
 import type { Coloring, Grouping } from '../heat/colors.ts'
 import { HeatMap } from '../heat/heat-map.ts'
 import { Legend } from '../heat/legend.ts'
@@ -21,9 +21,11 @@ import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
 import { count } from '../parts/time.ts'
 import { hrefOf, to, withParams } from '../router.ts'
+import { MOST_CARDS, MachineCards, allOf } from './machine-cards.ts'
+import { Picked } from '../parts/picked.ts'
 
 const isColoring = (text: string): text is Coloring => Object.hasOwn(COLORINGS, text)
-const isGrouping = (text: string): text is Grouping => Object.hasOwn(GROUPINGS, text)
+const isGrouping = (text: string): text is Grouping => Object.hasOwn(GROUPINGS, text) || text.startsWith(LABEL)
 
 export function MachinesView(): VNode {
   const app = useApp()
@@ -38,24 +40,34 @@ export function MachinesView(): VNode {
   const cells = useMemo(() => machinesOf(topics, wanted, orderOf), [...topics, topics.length, JSON.stringify(wanted)])
   const first = loaded.find(({ state }) => state !== 'Ready')
   const isTable = route.params['as'] === 'table'
+  const canBeCards = cells.shown <= MOST_CARDS
+  const isCards = canBeCards && route.params['draw'] !== 'map'
+  const shownMachines = isTable || !canBeCards ? [] : allOf(cells)
   const clear = withParams(route, { only: '', in: '', q: '', page: '' })
   return h(
     Page,
     {
       title: route.cluster === undefined ? 'Machines' : `Machines of ${route.cluster}`,
       sentence: topics.length > 0 && h(Sentence, { cells, wanted, href: hrefOf(clear) }),
+      scope: { family: 'machines', cluster: route.cluster, all: true },
       tools: [
-        h(ClusterChoice, { family: 'machines', cluster: route.cluster, all: true }),
         h(Choice, { label: 'Color', name: 'color', value: wanted.coloring, options: COLORINGS }),
-        wanted.coloring === 'version' &&
+        (wanted.coloring === 'version' || wanted.grouping === 'version') &&
           h(Choice, {
             label: 'Component',
             name: 'component',
             value: wanted.component,
             options: Object.fromEntries(components.map((c) => [c, c])),
           }),
-        h(Choice, { label: 'Group', name: 'group', value: wanted.grouping, options: GROUPINGS }),
+        h(Choice, { label: 'Group', name: 'group', value: wanted.grouping, options: groupings(labelsOf(topics)) }),
         h(NameFilter, { text: wanted.text }),
+        canBeCards &&
+          !isTable &&
+          h(
+            'a',
+            { href: hrefOf(withParams(route, { draw: isCards ? 'map' : '' })) },
+            isCards ? 'As a heat map' : 'As cards',
+          ),
         h(AsTable, {}),
       ],
       commands:
@@ -77,10 +89,18 @@ export function MachinesView(): VNode {
               'div',
               { class: 'map' },
               h(Legend, { cells, wanted }),
-              h(HeatMap, { cells, wanted, isMany: clusters.length > 1 }),
+              h(Picked, { shown: shownMachines }),
+              isCards
+                ? h(MachineCards, { cells, wanted, isMany: clusters.length > 1 })
+                : h(HeatMap, { cells, wanted, isMany: clusters.length > 1 }),
             ),
   )
 }
+
+const groupings = (labels: readonly string[]): Readonly<Record<string, string>> => ({
+  ...GROUPINGS,
+  ...Object.fromEntries(labels.map((label) => [`${LABEL}${label}`, `Label ${label}`])),
+})
 
 /** More lines do not help. */
 const MOST_COMMANDS = 5

@@ -2,7 +2,7 @@
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useApp, useCluster, useTopic } from '../app.ts'
-import { ClusterChoice, Page } from '../frame.ts'
+import { Page } from '../frame.ts'
 import type { MaintenanceTopic } from '../../protocol.ts'
 import type { MaintenanceRow } from '../../topics.ts'
 import { topicOf } from '../../topic-name.ts'
@@ -21,7 +21,7 @@ export function Maintenance(): VNode {
     {
       title: cluster === undefined ? 'Maintenance' : `Maintenance in ${cluster}`,
       sentence: 'Work on hosts that providers announced or users planned, and how far their nodes are prepared.',
-      tools: h(ClusterChoice, { family: 'maintenance', cluster }),
+      scope: { family: 'maintenance', cluster },
       commands: cluster === undefined ? [] : [`kubenode get maintenanceevents --context ${word(cluster)}`],
     },
     shown(loaded, ({ rows }) =>

@@ -4,10 +4,12 @@ import type { VNode } from 'preact'
 import { useApp, useTopic } from '../app.ts'
 import { AsTable, Page } from '../frame.ts'
 import type { NodeTopic } from '../../protocol.ts'
+import type { NodeFacts, NodePodRow } from '../../node-facts.ts'
 import type { NodeComponentRow, NodeConditionRow, NodeHead, NodeRepairRow, NodeRow } from '../../topics.ts'
 import { topicOf } from '../../topic-name.ts'
 import { Ago, Until } from '../parts/clock.ts'
 import { LifeLink } from '../parts/life-link.ts'
+import { LastDay } from '../parts/last-day.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
@@ -44,11 +46,19 @@ export function NodeView(): VNode {
       tools: [
         h('a', { href: to(route, 'why', { cluster, kind: 'Node', name }) }, 'Why it waits'),
         h(LifeLink, { cluster, kind: head?.machine === undefined ? 'Node' : 'Machine', name }),
-        h('a', { href: to(route, 'machines', { cluster, params: { on: `${cluster}/${name}` } }) }, 'In the heat map'),
+        h(
+          'a',
+          { href: to(route, 'machines', { cluster, params: { on: `${cluster}/${name}`, draw: 'map' } }) },
+          'In the heat map',
+        ),
         h(AsTable, {}),
         h(HoldButton, { cluster, target: { kind: 'Machine', name }, effects: ['Pause', 'Freeze'] }),
       ],
-      commands: [`kubenode why node/${word(name)} ${context}`, `kubenode describe machine/${word(name)} ${context}`],
+      commands: [
+        `kubenode why node/${word(name)} ${context}`,
+        `kubenode describe machine/${word(name)} ${context}`,
+        `kubenode logs machine/${word(name)} ${context}`,
+      ],
     },
     shown(loaded, ({ head, rows }) => h(Body, { head, rows, isTable: route.params['as'] === 'table' })),
   )
@@ -73,12 +83,15 @@ function Body({ head, rows, isTable }: Props): VNode {
   const conditions = rows.filter((r): r is NodeConditionRow => r.row === 'Condition')
   const components = rows.filter((r): r is NodeComponentRow => r.row === 'Component')
   const repairs = rows.filter((r): r is NodeRepairRow => r.row === 'Repair').map(({ repair }) => repair)
+  const pods = rows.filter((r): r is NodePodRow => r.row === 'Pod')
   return h(
     'div',
     { class: 'wide' },
     h(Blocked, { holds: head.holds, cluster: head.cluster, wait: head.wait }),
+    h(LastDay, { cluster: head.cluster, kind: head.machine === undefined ? 'Node' : 'Machine', name: head.name }),
     h(Conditions, { rows: conditions }),
     h(Components, { rows: components, cluster: head.cluster }),
+    head.kubernetes !== undefined && h(Kubernetes, { facts: head.kubernetes, pods }),
     components.flatMap((c) =>
       c.output === undefined || c.output === ''
         ? []
@@ -160,6 +173,53 @@ function Components({
   })
 }
 
+/** Above what it says, nothing: a node without pods that fail needs no table. */
+function newPodsText({ isCordoned, isCordonedByKubeNode = false }: NodeFacts): string {
+  if (isCordonedByKubeNode) return isCordoned ? 'none: KubeNode and a user cordoned it' : 'none: KubeNode cordoned it'
+  return isCordoned ? 'none: it is cordoned' : 'yes'
+}
+
+function Kubernetes({ facts, pods }: { readonly facts: NodeFacts; readonly pods: readonly NodePodRow[] }): VNode {
+  return h(
+    'section',
+    { class: 'stack', 'aria-label': 'In Kubernetes' },
+    h('h2', {}, 'In Kubernetes'),
+    h(Terms, {
+      of: [
+        ['Pods', podsText(facts)],
+        ['New pods', newPodsText(facts)],
+        ['Taints', facts.taints.join(', ')],
+        [
+          'For pods',
+          [facts.cpu === undefined ? '' : `${facts.cpu} CPU`, facts.memory ?? ''].filter(Boolean).join(', '),
+        ],
+        ['Kubelet', facts.kubelet],
+      ],
+    }),
+    pods.length > 0 && h(Pods, { rows: pods }),
+  )
+}
+
+function podsText({ pods, podsNotReady = 0, mostPods }: NodeFacts): string {
+  if (pods === undefined) return 'unknown: you may not list pods'
+  return `${pods}${mostPods === undefined ? '' : ` of at most ${mostPods}`}, ${podsNotReady} not ready`
+}
+
+const Pods = ({ rows }: { readonly rows: readonly NodePodRow[] }): VNode =>
+  h(Table<NodePodRow>, {
+    caption: 'Pods that are not ready',
+    rows,
+    idOf: ({ id }) => id,
+    prefix: 'pods-',
+    columns: [
+      { id: 'name', title: 'Pod', of: (p) => `${p.namespace}/${p.name}`, by: (p) => `${p.namespace}/${p.name}` },
+      { id: 'phase', title: 'Phase', of: (p) => p.phase, by: (p) => p.phase },
+      { id: 'for', title: 'For', of: (p) => h(Ago, { at: p.since }), by: (p) => -(p.since ?? 0) },
+      { id: 'restarts', title: 'Restarts', isNumber: true, of: (p) => p.restarts, by: (p) => p.restarts },
+      { id: 'why', title: 'Why', of: (p) => p.why },
+    ],
+  })
+
 function Facts({ head }: { readonly head: NodeHead }): VNode {
   const { route } = useApp()
   const facts: readonly (readonly [string, unknown])[] = [
@@ -175,18 +235,17 @@ function Facts({ head }: { readonly head: NodeHead }): VNode {
       head.certificateExpires !== undefined && h('span', {}, 'expires ', h(Until, { at: head.certificateExpires })),
     ],
   ]
-  return h(
-    'section',
-    { class: 'stack', 'aria-label': 'Facts' },
-    h('h2', {}, 'Facts'),
-    h(
-      'dl',
-      { class: 'sheet pad keys' },
-      facts.flatMap(([term, value]) =>
-        value === undefined || value === '' || value === false
-          ? []
-          : [h('dt', { key: term, class: 'soft' }, term), h('dd', { key: `${term}=`, class: 'name' }, value as VNode)],
-      ),
+  return h('section', { class: 'stack', 'aria-label': 'Facts' }, h('h2', {}, 'Facts'), h(Terms, { of: facts }))
+}
+
+/** Terms without a value are left out. */
+const Terms = ({ of }: { readonly of: readonly (readonly [string, unknown])[] }): VNode =>
+  h(
+    'dl',
+    { class: 'sheet pad keys' },
+    of.flatMap(([term, value]) =>
+      value === undefined || value === '' || value === false
+        ? []
+        : [h('dt', { key: term, class: 'soft' }, term), h('dd', { key: `${term}=`, class: 'name' }, value as VNode)],
     ),
   )
-}

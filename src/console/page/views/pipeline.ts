@@ -1,19 +1,23 @@
-// The release pipeline: a release as a list of stages, each with clusters, gates with observed values, and remaining soak.
+// The release pipeline: one release on its way through the stages, what stops it, and the last commits.
 import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { hubOf, useApp, useTopic } from '../app.ts'
+import { clustersWith, hubOf, useApp, useTopic } from '../app.ts'
 import { AsTable, Choice, Page } from '../frame.ts'
-import type { PipelineTopic } from '../../protocol.ts'
-import type { GateNote, PipelineRow, PlaceRow, ReleaseRow, StageRow } from '../../topics.ts'
-import { Ago, Left, Since } from '../parts/clock.ts'
+import type { HomeTopic, PipelineTopic } from '../../protocol.ts'
+import type { PipelineRow, PlaceRow, ReleaseRow, StageRow } from '../../topics.ts'
+import { CauseCard } from '../parts/cause-card.ts'
+import { causesOf } from '../parts/causes.ts'
+import { Ago, Since } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table, byName } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
-import { Blocked, WaitLines, commitTitled, shortCommit } from '../parts/wait.ts'
+import { Blocked, commitTitled, shortCommit } from '../parts/wait.ts'
 import { ApproveButton, HoldButton } from '../parts/write-forms.ts'
 import { to } from '../router.ts'
+import { CommitWays } from './pipeline-commits.ts'
+import { Flow } from './pipeline-flow.ts'
 
 const isRelease = (row: PipelineRow): row is ReleaseRow => row.row === 'Release'
 const isStage = (row: PipelineRow): row is StageRow => row.row === 'Stage'
@@ -121,87 +125,34 @@ function Release({ release, rows, isTable }: Shown): VNode {
   return h(
     'div',
     { class: 'wide' },
-    h(Blocked, { holds: release.holds, cluster: release.object.cluster, wait: release.wait }),
+    h(WhyItStops, { release }),
     isTable
       ? h(Places, { places, caption: 'Clusters of this release', withStage: true })
-      : h(
-          'ol',
-          { class: 'wide', 'aria-label': 'Stages' },
-          stages.map((stage, i) =>
-            h(Stage, {
-              key: stage.id,
-              release,
-              stage,
-              number: i + 1,
-              places: places.filter((p) => p.stage === stage.name),
-            }),
-          ),
-        ),
+      : h(Flow, { release, stages, places }),
+    h(CommitWays, { releases: rows.filter(isRelease), stages: rows.filter(isStage) }),
   )
 }
 
-interface StageProps {
-  readonly release: ReleaseRow
-  readonly stage: StageRow
-  readonly number: number
-  readonly places: readonly PlaceRow[]
-}
-
-function Stage({ release, stage, number, places }: StageProps): VNode {
-  const counts = [
-    stage.total > 0 && `${stage.healthy} of ${stage.total} healthy`,
-    stage.failed > 0 && `${stage.failed} failed`,
-    stage.offline > 0 && `${stage.offline} offline`,
-  ].filter((t) => t !== false)
+/** The cause as Home tells it, once; without one, what the release itself waits for. */
+function WhyItStops({ release }: { readonly release: ReleaseRow }): VNode | null {
+  const { session } = useApp()
+  const canReadHome = clustersWith(session, 'home').length > 0
+  const loaded = useTopic<HomeTopic>(canReadHome ? 'home' : undefined)
+  const rows = loaded.state === 'Ready' ? loaded.value.rows : []
+  const causes = causesOf(rows.filter(({ weight, commit }) => weight === 'Act' && commit?.commit === release.commit))
+  if (causes.length === 0)
+    return h(Blocked, { holds: release.holds, cluster: release.object.cluster, wait: release.wait })
   return h(
-    'li',
-    { class: 'sheet stage' },
+    'div',
+    { class: 'wide' },
+    release.holds.length > 0 && h(Blocked, { holds: release.holds, cluster: release.object.cluster, wait: undefined }),
     h(
-      'div',
-      { class: 'stage-head' },
-      h('h2', {}, h('span', { class: 'soft' }, String(number)), stage.name),
-      h(Mark, { phase: stage.phase }),
-      h('span', { class: 'soft' }, counts.join(', ')),
-      h('span', { class: 'soft' }, h(Since, { at: stage.startedAt })),
-      stage.phase === 'Soaking' &&
-        stage.soakFrom !== undefined &&
-        stage.soakUntil !== undefined &&
-        h(Left, { from: stage.soakFrom, until: stage.soakUntil, label: 'Soak' }),
-      stage.phase === 'Soaking' &&
-        h(HoldButton, {
-          cluster: release.object.cluster,
-          target: targetOf(release),
-          effects: ['Promote'],
-          to: stage.name,
-          label: 'End the soak…',
-        }),
+      'ul',
+      { class: 'sheet items', 'aria-label': 'What stops it' },
+      causes.map((cause) => h(CauseCard, { key: cause.id, cause })),
     ),
-    stage.gates.length > 0 &&
-      h(
-        'div',
-        { class: 'gates' },
-        stage.gates.map((gate) => h(Gate, { key: `${gate.when}/${gate.name}`, gate })),
-      ),
-    stage.wait !== undefined && h('div', { class: 'pad' }, h(WaitLines, { wait: stage.wait })),
-    h(Places, { places, caption: `Clusters of stage ${stage.name}`, withStage: false }),
   )
 }
-
-const Gate = ({ gate }: { readonly gate: GateNote }): VNode =>
-  h(
-    'div',
-    { class: 'gate' },
-    h('span', {}, h(Mark, { phase: gate.phase })),
-    h(
-      'span',
-      {},
-      h('strong', {}, gate.name),
-      ` ${gate.when.toLowerCase()} the stage`,
-      gate.seen !== undefined && [': ', gate.seen],
-      ' ',
-      h('span', { class: 'soft small' }, h(Since, { at: gate.since })),
-    ),
-  )
 
 function Places({
   places,

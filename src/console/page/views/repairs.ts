@@ -2,7 +2,7 @@
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useApp, useCluster, useTopic } from '../app.ts'
-import { AsTable, ClusterChoice, Page } from '../frame.ts'
+import { AsTable, Page } from '../frame.ts'
 import type { RepairsTopic } from '../../protocol.ts'
 import type { RepairRow } from '../../topics.ts'
 import { topicOf } from '../../topic-name.ts'
@@ -28,7 +28,7 @@ export function Repairs(): VNode {
     {
       title: cluster === undefined ? 'Repairs' : `Repairs in ${cluster}`,
       sentence: 'Each fault that a rule answers, the newest first.',
-      tools: h(ClusterChoice, { family: 'repairs', cluster }),
+      scope: { family: 'repairs', cluster },
       commands: cluster === undefined ? [] : [`kubenode get remedyoperationjobs --context ${word(cluster)}`],
     },
     shown(loaded, ({ rows }) =>

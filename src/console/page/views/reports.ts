@@ -3,7 +3,7 @@ import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useAnswer, useApp, useCluster } from '../app.ts'
-import { Choice, ClusterChoice, Page } from '../frame.ts'
+import { Choice, Page } from '../frame.ts'
 import type { ReportAnswer, ReportCell, ReportKindShown, ReportSection } from '../../report.ts'
 import { Chart, Counts } from '../parts/charts.ts'
 import { Notice, sentence, shown } from '../parts/states.ts'
@@ -43,8 +43,8 @@ function Report({ title, kinds: [first, second], hasVerdict = false }: Wish): VN
     {
       title: cluster === undefined ? title : `${title} of ${cluster}`,
       sentence: 'The figures of kubenode report, and of the dashboards for Grafana.',
+      scope: { family: 'machines', cluster },
       tools: [
-        h(ClusterChoice, { family: 'machines', cluster }),
         h(Choice, { label: 'Over', name: 'since', value: since, options: RANGES }),
         h('button', { type: 'button', onClick: () => setAgain(again + 1) }, 'Read again'),
       ],

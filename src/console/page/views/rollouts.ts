@@ -1,94 +1,30 @@
-// Rollouts: a cluster's sets, and the ladder of one: steps, slices with permits, inspections, failures with the probe's text, minutes left.
+// Rollouts: all sets as a matrix, and the ladder of one: steps, slices with permits, inspections, failures with the probe's text, minutes left.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { useApp, useCluster, useTopic } from '../app.ts'
-import { AsTable, ClusterChoice, Page } from '../frame.ts'
-import type { SetTopic, SetsTopic } from '../../protocol.ts'
-import type { Ladder, SetHead, SetMachineRow, SetPartRow, SetRow, SliceRow } from '../../topics.ts'
+import { useApp, useCluster, useNow, useTopic } from '../app.ts'
+import { AsTable, Page } from '../frame.ts'
+import type { SetTopic } from '../../protocol.ts'
+import type { SetHead, SetMachineRow, SetPartRow, SetRow, SliceRow } from '../../topics.ts'
 import { topicOf } from '../../topic-name.ts'
-import { Ago, Bar, Since, Until } from '../parts/clock.ts'
-import { Pairs } from '../parts/pairs.ts'
+import { Ago, Since } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
-import { span } from '../parts/time.ts'
+import { hour, span } from '../parts/time.ts'
 import { Blocked } from '../parts/wait.ts'
 import { HoldButton } from '../parts/write-forms.ts'
 import { to } from '../router.ts'
 import type { Route } from '../router.ts'
+import { AllSets } from './rollout-matrix.ts'
+import { LadderOf } from './ladder.ts'
+import { Versions } from './set-versions.ts'
 
 export function Rollouts(): VNode {
   const { route } = useApp()
   const cluster = useCluster('sets')
-  return route.name === undefined || cluster === undefined
-    ? h(Sets, { cluster })
-    : h(OneSet, { cluster, name: route.name })
+  return route.name === undefined || cluster === undefined ? h(AllSets, {}) : h(OneSet, { cluster, name: route.name })
 }
-
-function Sets({ cluster }: { readonly cluster: string | undefined }): VNode {
-  const { route } = useApp()
-  const loaded = useTopic<SetsTopic>(cluster === undefined ? undefined : topicOf('sets', cluster))
-  return h(
-    Page,
-    {
-      title: cluster === undefined ? 'Rollouts' : `Rollouts in ${cluster}`,
-      sentence: 'Each set brings its components to its machines step by step.',
-      tools: h(ClusterChoice, { family: 'sets', cluster }),
-      commands: cluster === undefined ? [] : [`kubenode get machinecomponentsets --context ${word(cluster)}`],
-    },
-    shown(loaded, ({ rows }) =>
-      rows.length === 0
-        ? h(Notice, { title: 'No sets' }, 'A commit that declares a MachineComponentSet creates one.')
-        : h(Table<SetRow>, {
-            caption: 'Sets',
-            rows,
-            idOf: ({ id }) => id,
-            href: ({ object }) => to(route, 'rollouts', { cluster: object.cluster, name: object.name }),
-            columns: [
-              { id: 'name', title: 'Set', of: (s) => s.object.name, by: (s) => s.object.name },
-              {
-                id: 'phase',
-                title: 'Phase',
-                of: (s) => h('span', { class: 'row' }, h(Mark, { phase: s.phase }), s.isHeld && 'on hold'),
-                by: (s) => s.phase,
-              },
-              {
-                id: 'components',
-                title: 'Components',
-                of: (s) => h(Pairs, { of: s.components.map((c) => `${c.name} ${c.version}`) }),
-              },
-              {
-                id: 'updated',
-                title: 'Up to date',
-                of: (s) => h(Progress, { set: s }),
-                by: (s) => s.updated / Math.max(1, s.total),
-              },
-              {
-                id: 'failed',
-                title: 'Failed',
-                isNumber: true,
-                of: (s) => (s.failed === 0 ? '' : s.failed),
-                by: (s) => s.failed,
-              },
-              { id: 'wait', title: 'Waits for', of: (s) => s.wait?.seen ?? '' },
-            ],
-          }),
-    ),
-  )
-}
-
-const Progress = ({ set }: { readonly set: SetRow }): VNode =>
-  h(
-    'div',
-    {},
-    h('span', {}, `${set.updated} of ${set.total}`),
-    h(Bar, {
-      share: set.updated / Math.max(1, set.total),
-      tone: set.failed > 0 ? 'bad' : 'good',
-      label: `${set.updated} of ${set.total} machines up to date`,
-    }),
-  )
 
 function OneSet({ cluster, name }: { readonly cluster: string; readonly name: string }): VNode {
   const { route, session } = useApp()
@@ -140,9 +76,15 @@ function Sentence({ head }: { readonly head: SetHead; readonly cluster: string }
         {},
         minutes.length === 0
           ? 'Time left: not measured yet'
-          : `About ${span(Math.max(...minutes) * 60_000)} left if nothing else waits`,
+          : [`About ${span(Math.max(...minutes) * 60_000)} left if nothing else waits `, h(EndsAbout, { minutes })],
       ),
   )
+}
+
+/** The clock time of the end; the span is next to it. */
+function EndsAbout({ minutes }: { readonly minutes: readonly number[] }): VNode {
+  const now = useNow()
+  return h('span', { class: 'nowrap' }, `(until ${hour(now + Math.max(...minutes) * 60_000, now)})`)
 }
 
 /** A machine that rolled back by itself serves, and no longer counts as failed: "0 failed" next to a blocked revision would contradict its reason. */
@@ -169,16 +111,7 @@ function LadderView({ head, rows, cluster, isTable }: LadderProps): VNode {
     failed.length > 0 && h(Failures, { rows: failed, cluster }),
     isTable
       ? h(Slices, { slices })
-      : head.ladders.map((ladder) =>
-          h(Rungs, {
-            key: ladder.component,
-            ladder,
-            slices,
-            cluster,
-            inspections: head.inspections,
-            soakMs: head.soakMs,
-          }),
-        ),
+      : head.ladders.map((ladder) => h(LadderOf, { key: ladder.component, ladder, slices, cluster, head })),
     head.ladders.length === 0 &&
       !isTable &&
       h(
@@ -186,6 +119,7 @@ function LadderView({ head, rows, cluster, isTable }: LadderProps): VNode {
         { title: 'No rollout is running' },
         'Every component of this set is up to date, or the set waits before its first step.',
       ),
+    head.versions.length > 0 && h(Versions, { rows: head.versions, cluster }),
     head.blocked.length > 0 &&
       h(
         'section',
@@ -235,101 +169,6 @@ function Failures({ rows, cluster }: { readonly rows: readonly SetMachineRow[]; 
         ),
         h('pre', { class: 'said' }, row.text),
       ),
-    ),
-  )
-}
-
-interface RungsProps {
-  readonly ladder: Ladder
-  readonly slices: readonly SliceRow[]
-  readonly cluster: string
-  readonly inspections: readonly string[]
-  readonly soakMs: number
-}
-
-/** For a breaker the same word is bad. An unknown state from a newer server is shown unchanged. */
-const phaseOfRung = (state: string): string => (state === 'Open' ? 'Progressing' : state)
-
-function Rungs({ ladder, slices, cluster, inspections, soakMs }: RungsProps): VNode {
-  const title = `${ladder.component} ${ladder.version}`
-  return h(
-    'section',
-    { class: 'sheet', 'aria-label': `Ladder of ${title}` },
-    h(
-      'div',
-      { class: 'stage-head' },
-      h('h2', {}, title),
-      h(
-        'span',
-        { class: 'soft' },
-        `After each step: ${inspections.length === 0 ? 'no inspection' : `inspections ${inspections.join(', ')}`}, soak ${span(soakMs)}`,
-      ),
-    ),
-    h(
-      'ol',
-      { class: 'rungs' },
-      ladder.rungs.map(({ step, machines, state }) => {
-        const own = slices.filter((s) => s.component === ladder.component && s.step === step)
-        return h(
-          'li',
-          { key: step, class: `rung${state === 'Waiting' ? ' ahead' : ''}` },
-          h('b', {}, String(machines)),
-          h(
-            'div',
-            { class: 'stack' },
-            h(
-              'div',
-              { class: 'row' },
-              h('span', {}, `Step ${step + 1}`),
-              h(Mark, { phase: phaseOfRung(state) }),
-              own.length > 1 && h('span', { class: 'soft' }, `${own.length} slices`),
-            ),
-            own.map((slice) => h(Slice, { key: slice.id, slice, cluster })),
-          ),
-        )
-      }),
-    ),
-  )
-}
-
-/** Further names are in the machine table. */
-const MOST_CHIPS = 24
-
-function Slice({ slice, cluster }: { readonly slice: SliceRow; readonly cluster: string }): VNode {
-  const { route } = useApp()
-  return h(
-    'div',
-    { class: 'stack' },
-    h(
-      'div',
-      { class: 'row small' },
-      h('span', {}, slice.name),
-      h(Mark, { phase: slice.phase }),
-      slice.isRollback && h('span', {}, 'rollback'),
-      slice.failed > 0 && h('span', {}, `${slice.failed} of ${slice.machines.length} failed`),
-      slice.permit !== undefined &&
-        h(
-          'span',
-          { class: 'soft' },
-          'permit ',
-          h(
-            'a',
-            { href: to(route, 'why', { cluster, kind: 'OperationPermit', name: slice.permit }), class: 'mono name' },
-            slice.permit,
-          ),
-        ),
-      slice.soakUntil !== undefined && h('span', { class: 'soft' }, 'soak ends ', h(Until, { at: slice.soakUntil })),
-      slice.startedAt !== undefined && h('span', { class: 'soft' }, h(Since, { at: slice.startedAt })),
-    ),
-    slice.wait !== undefined && slice.wait.seen !== undefined && h('p', {}, slice.wait.seen),
-    h(
-      'div',
-      { class: 'chips small' },
-      slice.machines
-        .slice(0, MOST_CHIPS)
-        .map((m) => h('a', { key: m, class: 'chip', href: to(route, 'node', { cluster, name: m }) }, m)),
-      slice.machines.length > MOST_CHIPS &&
-        h('span', { class: 'soft' }, `and ${slice.machines.length - MOST_CHIPS} more`),
     ),
   )
 }

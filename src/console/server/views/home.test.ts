@@ -140,7 +140,7 @@ test('who may not read the leases learns of no program', () => {
 })
 
 test('the first line names what is first in the list, the oldest, and leaves the rest to the list', () => {
-  const waitingFor = { predicate: 'StageFailed', seen: '1 of 1 clusters failed: test', since: '2026-01-05T02:00:00Z' }
+  const waitingFor = { predicate: 'StageFailed', seen: '1 of 1 cluster failed: test', since: '2026-01-05T02:00:00Z' }
   const paused = { metadata: { name: 'fleet-2' }, spec: {}, status: { phase: 'Paused', waitingFor } }
   const base = {
     metadata: { name: 'base' },

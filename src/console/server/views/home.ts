@@ -34,7 +34,20 @@ export function homeOf(clusters: readonly ReadableCluster[], now: number): Home 
 /** In the page's order. */
 const oldestFirst = (a: FleetFinding, b: FleetFinding): number => (a.since ?? 0) - (b.since ?? 0)
 
-const rowOf = ({ id, cause, object, weight, text, since, runbook, holdsUp, ...way }: FleetFinding): AttentionRow => ({
+const rowOf = ({
+  id,
+  cause,
+  object,
+  weight,
+  text,
+  since,
+  runbook,
+  holdsUp,
+  title,
+  commit,
+  stops,
+  ...way
+}: FleetFinding): AttentionRow => ({
   id,
   cause,
   object,
@@ -44,6 +57,9 @@ const rowOf = ({ id, cause, object, weight, text, since, runbook, holdsUp, ...wa
   ...liftOf(way),
   ...given('runbook', runbook),
   ...given('holdsUp', holdsUp),
+  ...given('title', title),
+  ...given('commit', commit),
+  ...given('stops', stops),
 })
 
 /** Number of findings per cluster, for its row. */

@@ -35,6 +35,15 @@ interface WaitingFor {
 export function waitOf(waiting: WaitingFor | undefined): { readonly wait?: Wait } {
   if (waiting === undefined) return {}
   const { predicate, since, seen, unblock } = waiting
+  // When it opens is what people ask next.
+  if (predicate === 'WaitingForWindow' && seen !== undefined)
+    return {
+      wait: {
+        predicate,
+        ...at('since', since),
+        seen: [seen, unblock].filter((t) => t !== undefined && t !== '').join('; '),
+      },
+    }
   return {
     wait: {
       predicate,
@@ -45,10 +54,13 @@ export function waitOf(waiting: WaitingFor | undefined): { readonly wait?: Wait 
   }
 }
 
+/** The page links to the explanation; the name of a permit says nothing in a sentence. */
+const DETAILS = /; for details run kubenode why \S+$/
+
 /** A command is something a user can do; a state can only be waited for. */
 export function liftOf({ ends, command }: WayOn): Pick<Wait, 'lift'> {
   if (command !== undefined) return { lift: commandLift(command.line) }
-  return ends === undefined ? {} : { lift: { text: ends, isCommand: false } }
+  return ends === undefined ? {} : { lift: { text: ends.replace(DETAILS, ''), isCommand: false } }
 }
 
 /** A name that a shell would read as more than one word is shown, but not offered for copying. */

@@ -7,7 +7,7 @@ import type { ClusterState } from '../cluster-cache.ts'
 import { topicsOf } from '../rights.ts'
 import { WATCHED_KINDS, type Watched, type WatchedKind } from '../watched-kinds.ts'
 import { homeOf } from './home.ts'
-import { commitRows, pipelineRows } from './pipeline.ts'
+import { commitRows, pipelineRows, figureOf } from './pipeline.ts'
 
 const NOW = Date.parse('2026-02-01T00:00:00Z')
 
@@ -77,4 +77,12 @@ test('a commit has its subject and author, and the one that it reverts its subje
   expect(pipelineRows([hub], NOW)).toMatchObject(want)
   expect(commitRows([hub])).toMatchObject(want)
   expect(pipelineRows([hubWith([second])], NOW)[0]).not.toHaveProperty('revertedSubject')
+})
+
+test.each([
+  ['prod: 1 of 3 machines are consistent, 98% are needed', { have: 1, of: 3, needed: 98 }],
+  ['approved by 0 of 1 (group release-board)', { have: 0, of: 1 }],
+  ['no answer yet', undefined],
+])('the figure of a gate that saw %j', (seen, figure) => {
+  expect(figureOf(seen)).toEqual(figure)
 })

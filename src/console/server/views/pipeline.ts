@@ -98,6 +98,7 @@ function stageRow(release: string, stage: NonNullable<Status['stages']>[number],
     phase: g.phase,
     since: stampOr0(g.since),
     ...given('seen', g.seen),
+    ...given('figure', figureOf(g.seen)),
   }))
   return {
     id: `${release}/${stage.name}`,
@@ -119,6 +120,17 @@ function stageRow(release: string, stage: NonNullable<Status['stages']>[number],
     gates,
     ...waitOf(stage.waitingFor),
   }
+}
+
+/** `3 of 5 machines are Ready, 98% are needed`; with several clusters, the first is the one that the gate waits for. */
+const FIGURE = /\b(\d{1,9}) of (\d{1,9})\b/
+const NEEDED = /\b(\d{1,3})% (?:is|are) needed/
+
+export function figureOf(seen = ''): GateNote['figure'] {
+  const [, have, of] = FIGURE.exec(seen) ?? []
+  if (have === undefined || of === undefined) return undefined
+  const needed = NEEDED.exec(seen)?.[1]
+  return { have: Number(have), of: Number(of), ...given('needed', needed === undefined ? undefined : Number(needed)) }
 }
 
 function placeRow(release: string, place: NonNullable<Status['clusters']>[number]): PlaceRow {

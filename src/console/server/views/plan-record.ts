@@ -43,7 +43,7 @@ function recordOf(hub: ClusterState, release: Release, previous: Release | undef
 }
 
 /** Undefined if there is nothing left to compare with. The first Release of a track changes every cluster. */
-function changedClusters({ spec }: Release, previous: Release | undefined): readonly string[] | undefined {
+export function changedClusters({ spec }: Release, previous: Release | undefined): readonly string[] | undefined {
   const names = Object.keys(spec.digests).toSorted()
   if (spec.previous === undefined) return names
   if (previous === undefined) return undefined

@@ -6,6 +6,7 @@ import { holdTarget } from '#permits/holds/reach.ts'
 import { durationMs } from '#lib/duration.ts'
 import type { SetHead, SetMachineRow, SetPartRow, SetRow, SliceRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
+import { membersOf, nextSteps, versionCounts } from './set-machines.ts'
 import { at, given, holdNotes, stampOr0, waitOf } from './parts.ts'
 
 /** Same limit as in the status. */
@@ -13,6 +14,10 @@ const MOST_MACHINES = 200
 
 export const setRows = (cluster: ClusterState, now: number): readonly SetRow[] =>
   cluster.list('sets').map((set) => setRow(cluster, set, now))
+
+/** A complete set has no ladder to compute. */
+const rungsOf = (cluster: ClusterState, set: MachineComponentSet): SetRow['rungs'] =>
+  set.status?.phase === 'Complete' ? undefined : ladderOf(set, cluster.list('sets'))[0]?.rungs
 
 function setRow(cluster: ClusterState, set: MachineComponentSet, now: number): SetRow {
   const { metadata, spec, status = {} } = set
@@ -28,6 +33,7 @@ function setRow(cluster: ClusterState, set: MachineComponentSet, now: number): S
     failed,
     skipped,
     isHeld: holdNotes(cluster.list('holds'), [holdTarget('MachineComponentSet', set)], now).length > 0,
+    ...given('rungs', rungsOf(cluster, set)),
     ...waitOf(status.waitingFor),
   }
 }
@@ -35,10 +41,12 @@ function setRow(cluster: ClusterState, set: MachineComponentSet, now: number): S
 export function setHead(cluster: ClusterState, set: MachineComponentSet, now: number): SetHead {
   const { spec, status = {} } = set
   const { rollout } = spec
+  const ladders = ladderOf(set, cluster.list('sets'))
+  const members = membersOf(set, cluster.list('machines'))
   return {
     ...setRow(cluster, set, now),
     steps: rollout.steps,
-    ladders: ladderOf(set, cluster.list('sets')),
+    ladders,
     inspections: (rollout.inspections ?? []).map(({ name }) => name),
     soakMs: durationMs(rollout.soak) ?? 0,
     maxUnavailable: rollout.maxUnavailable,
@@ -51,6 +59,8 @@ export function setHead(cluster: ClusterState, set: MachineComponentSet, now: nu
     })),
     ...given('revision', status.revisions?.update),
     ...given('healthyRevision', status.revisions?.current),
+    next: nextSteps(set, ladders, members),
+    versions: versionCounts(set, members),
   }
 }
 
