@@ -11,6 +11,7 @@ import { BENCH_PART, ERROR_PAGE, errorPage } from './reference/error-page.ts'
 import { COMMAND_PAGE, commandPage } from './reference/command-page.ts'
 import { CONTRACT_PAGES, withContract } from './reference/contract-pages.ts'
 import { makeOutline } from './make-outline.ts'
+import { FIGURES_PAGE, figuresPage } from './reference/figures-page.ts'
 import { PROVIDER_PAGE, providerPage } from './reference/provider-page.ts'
 import { PROVIDER_PROTOCOL_PAGE, providerProtocolPage } from './reference/provider-protocol-page.ts'
 import { ROOM_PAGE, type ShippedPolicy, roomPage } from './reference/room-page.ts'
@@ -55,6 +56,7 @@ const files = new Map([
   [COMMAND_PAGE, await commandPage()],
   [PROVIDER_PAGE, providerPage()],
   [PROVIDER_PROTOCOL_PAGE, providerProtocolPage()],
+  [FIGURES_PAGE, figuresPage()],
   [RULES_PAGE, rulesPage()],
   [ROOM_PAGE, roomPage([{ name: 'careful', spec: careful }])],
   ...(await Promise.all(

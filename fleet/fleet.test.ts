@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { kindNamed } from '#api/kinds.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { CONDITIONS_FOR_PEOPLE } from '#test/support/fleets/conditions-for-people.ts'
 import { createValidator } from '#api/validate.ts'
@@ -80,6 +81,7 @@ const OF_MACHINES = [
   'disk-failing',
   'filesystem-read-only',
   'filesystem-stalled',
+  'fpga-faulty',
   'gpu-faulty',
   'gpu-needs-reboot',
   'gpu-needs-reset',
@@ -91,6 +93,7 @@ const OF_MACHINES = [
   'oom-storm',
   'pcie-faulty',
   'readonly-filesystem',
+  'reboot-required',
   'runtime-unhealthy',
   'silent',
   'tasks-hung',
@@ -185,4 +188,16 @@ test('a cluster without demo machines has neither their set nor its components, 
     return (chart.toJson() as readonly KubeObject[]).map((o) => o.kind)
   })
   expect(charts).toEqual([[], ['MachineSet', 'MachineComponentSet']])
+})
+
+test('every component is for amd64 and arm64', () => {
+  const folder = join(root, 'fleet/components')
+  const built = readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => {
+      const { spec } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as MachineComponent
+      return [file, spec.artifacts?.map(({ arch }) => arch)]
+    })
+  expect(built.length).toBeGreaterThan(0)
+  for (const [file, archs] of built) expect([['any'], ['amd64', 'arm64']], String(file)).toContainEqual(archs)
 })

@@ -4,6 +4,7 @@ import { API_GROUP } from '#api/kind.ts'
 import {
   ANNOTATIONS,
   CLUSTER_LEAVES,
+  CLUSTER_PROGRAMS,
   CONTROL_PLANE_PREFIX,
   CONTROL_PLANE_ROLE,
   CONTROL_PLANE_VERSIONS,
@@ -274,7 +275,11 @@ const objects: AdmissionPolicy = {
   ],
 }
 
-/** A thief of another program's key who could write the list could run any image as a control plane. */
+const LISTS = [CONTROL_PLANE_VERSIONS, CLUSTER_PROGRAMS]
+/**
+ * A thief of another program's key who could write the first could run any image as a control plane; the objects of the second are applied to Clusters by their
+ * administrator.
+ */
 const list: AdmissionPolicy = {
   name: 'kubenode-control-plane-list',
   rules: [
@@ -284,7 +289,7 @@ const list: AdmissionPolicy = {
   matchConditions: [
     {
       name: 'the-list',
-      expression: `(object == null ? oldObject : object).metadata.?name.orValue('') == ${quoted(CONTROL_PLANE_VERSIONS)}`,
+      expression: `(object == null ? oldObject : object).metadata.?name.orValue('') in [${LISTS.map(quoted).join(', ')}]`,
     },
   ],
   variables: [],
@@ -294,7 +299,7 @@ const list: AdmissionPolicy = {
         all(operations('DELETE'), `request.userInfo.username in [${CLEANERS.map(quoted).join(', ')}]`),
         isInstaller,
       ),
-      message: `only the installer writes ConfigMap ${CONTROL_PLANE_VERSIONS}; the installer needs the verb install on programs.${API_GROUP}`,
+      message: `only the installer writes ConfigMap ${LISTS.join(' or ')}; the installer needs the verb install on programs.${API_GROUP}`,
     },
   ],
 }

@@ -22,6 +22,13 @@ const programs = obj(
       int('CPU request of each pod in thousandths; there is no CPU limit.', { min: 10, max: 64_000 }),
       200,
     ),
+    inClusters: fallback(
+      obj(
+        'Of a Cluster with spec.programs Cluster, into which the hub deploys them: with version, image, imagePullSecrets, resources, agents, certificateLife and trust of the hub, and none of its other settings.',
+        { replicas: fallback(int('Pods of each program there.', { min: 1, max: 5 }), 2) },
+      ),
+      {},
+    ),
     artifacts: optional(
       obj('Where hosts of Clusters get artifacts from.', {
         base: url('Address, such as https://artifacts.example.org/.'),

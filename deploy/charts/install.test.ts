@@ -3,7 +3,8 @@ import { basename, dirname } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Io } from '#lib/terminal/io.ts'
-import { CONTROL_PLANE_VERSIONS } from '#api/names.ts'
+import { CLUSTER_PROGRAMS, CONTROL_PLANE_VERSIONS, IN_CLUSTER } from '#api/names.ts'
+import { parseProgramObjects } from '#controllers/cluster/programs/objects.ts'
 import { parseVersionFile } from '#controlplanes/kubernetes/version-file.ts'
 import { buildProgram } from '#cli/program.ts'
 import { isObject } from '#lib/json.ts'
@@ -238,6 +239,86 @@ describe('programs of Clusters', () => {
     const without = installObjects(settingsOf(values))
     expect(without.filter((o) => o.kind === 'Deployment').map((o) => o.metadata.name)).not.toContain(names[0])
     expect(JSON.stringify(without)).not.toContain('--host-programs')
+  })
+})
+
+describe('programs in Clusters', () => {
+  const SECRET = 'hunter2-of-the-hub'
+  const settings = settingsOf({
+    ...wholeValues,
+    roles: ['hub'],
+    controlPlanes: { claim: 'planes' },
+    registry: 'mirror.example.org/k',
+    trust: { keys: 'public' },
+    providers: { providers: [{ name: 'cloud', options: { token: SECRET } }] },
+    providerSecrets: ['cloud-credentials'],
+    prometheus: `https://${SECRET}.example.org/`,
+    callAllow: [`https://${SECRET}.example.org/`],
+    clusterPrograms: {
+      inClusters: { replicas: 3 },
+      artifacts: {
+        base: 'https://artifacts.example.org/',
+        ca: '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n',
+      },
+    },
+  })
+  const objects = installObjects(settings)
+  const map = objects.find((o) => o.kind === 'ConfigMap' && o.metadata.name === CLUSTER_PROGRAMS)
+  const text = (map as { readonly data?: Readonly<Record<string, string>> } | undefined)?.data?.['objects.json'] ?? '[]'
+  const inside = JSON.parse(text) as readonly KubeObject[]
+  const podsOf = (name: string) => inside.filter(isDeployment).find((d) => d.metadata.name === name)
+
+  test('are controllers, approver and Defender as an installation has them, with the image of the hub', () => {
+    expect(inside.filter(isDeployment).map((o) => o.metadata.name)).toEqual([
+      'kubenode-defender',
+      'kubenode-approver',
+      'kubenode-controllers',
+    ])
+    for (const { spec } of inside.filter(isDeployment)) {
+      expect(spec.replicas).toBe(3)
+      const [container] = spec.template.spec.containers
+      expect(container.image).toMatch(/^mirror\.example\.org\/k\/kubenode@sha256:/)
+      expect(container.args).toEqual(expect.arrayContaining(['--cluster', IN_CLUSTER.name]))
+    }
+    expect(podsOf('kubenode-controllers')?.spec.template.spec.containers[0].args).toEqual(
+      expect.arrayContaining(['--host-server', IN_CLUSTER.server, '--artifact-base', '--artifact-ca', '--trust']),
+    )
+    expect(podsOf('kubenode-defender')?.spec.template.spec.containers[0].args).not.toContain('--webhook-service')
+  })
+
+  test('are what the hub accepts, with all settings', () => {
+    expect(parseProgramObjects(text)).toEqual(inside)
+    expect(new Set(inside.map((o) => o.kind))).toEqual(
+      new Set(['ResourceQuota', 'Secret', 'PodDisruptionBudget', 'Deployment']),
+    )
+  })
+
+  test('have nothing of the hub that an administrator of the Cluster must not read', () => {
+    const decoded = inside
+      .filter((o) => o.kind === 'Secret')
+      .flatMap((o) => Object.values((o as { readonly data?: Readonly<Record<string, string>> }).data ?? {}))
+      .map((data) => Buffer.from(data, 'base64').toString('utf8'))
+    expect(decoded.join('')).toContain('MIIB')
+    expect([text, ...decoded].join('')).not.toContain(SECRET)
+    expect(text).not.toContain('cloud-credentials')
+    expect(text).not.toContain('providers.json')
+  })
+
+  test('are read by role cluster from a folder, and have options that the program knows', async () => {
+    const pod = objects.filter(isDeployment).find((d) => d.metadata.name === 'kubenode-cluster')?.spec.template.spec
+    const args = pod?.containers[0].args ?? []
+    const folder = dirname(args[args.indexOf('--programs-in-clusters') + 1] ?? '')
+    const mount = pod?.containers[0].volumeMounts.find((m) => m.mountPath === folder)
+    expect(pod?.volumes.find((v) => v.name === mount?.name)).toMatchObject({ configMap: { name: CLUSTER_PROGRAMS } })
+    const io: Io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
+    const run = (await buildProgram(io)).commands.find((c) => c.name() === 'run')
+    const known = new Set(run?.options.map((o) => o.long))
+    const flags = inside.filter(isDeployment).flatMap((d) => d.spec.template.spec.containers[0].args)
+    expect(flags.filter((a) => a.startsWith('--') && !known.has(a))).toEqual([])
+  })
+
+  test('are none without the setting, and none of a cluster that is no hub', () => {
+    expect(installObjects(settingsOf(wholeValues)).some((o) => o.metadata.name === CLUSTER_PROGRAMS)).toBe(false)
   })
 })
 

@@ -5,6 +5,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { ConsoleChart } from './console.ts'
 import { FlowChart } from './flow.ts'
 import { HostedProgramsChart } from './hosted-programs.ts'
+import { InClustersChart } from './in-clusters.ts'
 import { NetworkChart } from './network.ts'
 import { PoliciesChart } from './policies.ts'
 import { RbacChart } from './rbac.ts'
@@ -42,6 +43,7 @@ export function installObjects(settings: InstallSettings): readonly KubeObject[]
     new FlowChart(app),
     new ProviderPodsChart(app, settings),
     new HostedProgramsChart(app, settings),
+    new InClustersChart(app, settings),
     new WorkloadsChart(app, settings),
   ]
   return charts.flatMap((chart) => (chart.toJson() as readonly KubeObject[]).map(asServersWrite))

@@ -55,6 +55,7 @@ import { revisionPolicies } from './revision-policies.ts'
 import { setPolicies } from './set-policies.ts'
 import { sourcePolicies } from './source-policies.ts'
 import { accountUserOf, userOf } from './system.ts'
+import { sshPolicies } from './ssh-policies.ts'
 import { unservedPolicies } from './unserved-policies.ts'
 
 const USER_PREFIX = agentUser('')
@@ -95,6 +96,8 @@ const MACHINE_KEPT: Readonly<Record<string, string>> = {
   commit: `''`,
   inServiceSince: `''`,
   provisioning: '{}',
+  powerCycle: '{}',
+  acceptance: '{}',
   waitingFor: '{}',
 }
 /** Of a job an agent writes the steps, and nothing else. */
@@ -510,6 +513,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...revocationPolicies,
   ...setPolicies,
   ...sourcePolicies,
+  ...sshPolicies,
   ...unservedPolicies,
 ]
 

@@ -28,6 +28,11 @@ export const SECRETS_FOLDER = '/etc/kubenode/secrets'
 export const PROVIDERS_FILE = 'providers.json'
 export const TRUST_FILE = 'trust.json'
 export const HOST_CA_FILE = 'api-server-ca.pem'
+/** Authority of the server from which hosts of Clusters get artifacts. */
+const HOSTED_CA_FILE = 'hosted-artifacts-ca.pem'
+/** What role `cluster` deploys into Clusters. */
+export const IN_CLUSTERS_FOLDER = `${CONFIG_FOLDER}/in-clusters`
+export const IN_CLUSTERS_FILE = 'objects.json'
 const CONSOLE_FILE = 'console.json'
 /** Whole Secrets, so that they follow a change. */
 export const CONSOLE_FOLDERS = {
@@ -72,6 +77,7 @@ export function configFilesOf(workload: Workload, settings: InstallSettings): Re
       [PROVIDERS_FILE]: json(controllersProviders(settings)),
       [TRUST_FILE]: json(trust),
       [HOST_CA_FILE]: apiServer?.ca,
+      [HOSTED_CA_FILE]: settings.artifacts === undefined ? settings.clusterPrograms?.artifacts?.ca : undefined,
     },
     artifacts: { [TRUST_FILE]: json(trust), [HOST_CA_FILE]: apiServer?.ca },
     console: { [CONSOLE_FILE]: json(consoleFileOf(settings)) },
@@ -146,7 +152,8 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
       ...given('--host-server', s.apiServer?.url),
       ...file('--host-ca', HOST_CA_FILE),
       ...given('--artifact-base', artifactBaseOf(s)),
-      ...given('--join-script', s.artifacts?.joinScript),
+      ...file('--artifact-ca', HOSTED_CA_FILE),
+      ...given('--join-script', (s.artifacts ?? s.clusterPrograms?.artifacts)?.joinScript),
       ...callsOf(s),
     ]
   },
@@ -168,7 +175,9 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
       : []),
   ],
   cluster: ({ controlPlanes, clusterPrograms }) => [
-    ...(clusterPrograms === undefined ? [] : ['--host-programs']),
+    ...(clusterPrograms === undefined
+      ? []
+      : ['--host-programs', '--programs-in-clusters', `${IN_CLUSTERS_FOLDER}/${IN_CLUSTERS_FILE}`]),
     ...(controlPlanes?.claim === undefined ? [] : ['--control-planes', CONTROL_SOCKET]),
     ...(controlPlanes?.kubernetes === undefined
       ? []
@@ -220,8 +229,9 @@ const callsOf = (s: InstallSettings): readonly string[] => [
   ...joined('--call-allow', s.callAllow),
 ]
 
-const artifactBaseOf = ({ artifacts }: InstallSettings): string | undefined =>
-  artifacts === undefined ? undefined : `https://${artifacts.address}/`
+/** A Cluster of the hub has no artifacts program of its own. */
+const artifactBaseOf = ({ artifacts, clusterPrograms }: InstallSettings): string | undefined =>
+  artifacts === undefined ? clusterPrograms?.artifacts?.base : `https://${artifacts.address}/`
 
 /** Of Jobs that render, which run where the pods of the programs may. */
 const renderPlacementOf = ({ nodeSelector, tolerations }: InstallSettings): readonly string[] =>
@@ -245,8 +255,6 @@ export const argsOf = (workload: Workload, settings: InstallSettings): readonly 
   ...ofWorkload[workload](settings),
   ...(workload === 'history' ? historyClusters(settings) : []),
 ]
-
-const HOSTED_CA_FILE = 'hosted-artifacts-ca.pem'
 
 /** The files of the config Secret that hosted programs read: as the program alone would, but for what each Cluster has of its own. */
 export function hostedFilesOf(program: HostedProgram, settings: InstallSettings): ReadonlyMap<string, string> {

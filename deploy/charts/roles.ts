@@ -465,10 +465,11 @@ const hostedInside = (program: HostedProgram): RoleEntry => ({
   rules: [core(['secrets'], ['get']), leases(['leases'], ['get', 'list', 'create', 'update', 'delete'])],
 })
 
-/** Made for control planes on the hub; those of registered Clusters are made by people. */
+/** Made for control planes on the hub; those of registered Clusters are made by people. The Leases of replicas say which Clusters they run the program for. */
 const hostedKubeconfigs = (program: HostedProgram): RoleEntry => ({
   ...clusterKubeconfigs,
   namespace: hostedNamespace(program),
+  rules: [...clusterKubeconfigs.rules, leases(['leases'], ['list'])],
 })
 
 /** What hands a join token over, by the uid of its machine: made and deleted by one, given to the host and marked by the other. */

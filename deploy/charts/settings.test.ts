@@ -1,6 +1,6 @@
 // Settings: defaults are careful, and what cannot be meant is refused by the name of its field.
 import { expect, test } from 'vitest'
-import { PLANE_ROW } from './any-settings.ts'
+import { PLANE_ROW, settingsOf, wholeValues } from './any-settings.ts'
 import { argsOf } from './programs.ts'
 import { imageOf, readSettings, workloadsOf, type InstallValues } from './settings.ts'
 
@@ -102,5 +102,8 @@ test('a hub runs no controllers, a cluster with nodes no sync', () => {
   const controlPlanes = { claim: 'planes', most: 50, perProcess: 50, tenantsApart: false, from: [] }
   expect(workloadsOf({ roles: ['hub'], controlPlanes })).toEqual(['defender', 'cluster', 'sync'])
   expect(workloadsOf({ roles: ['business'], controlPlanes })).not.toContain('cluster')
-  expect(workloadsOf({ roles: ['business'] })).toEqual(['defender', 'artifacts', 'approver', 'controllers'])
+  const all = ['defender', 'artifacts', 'approver', 'controllers']
+  expect(workloadsOf(settingsOf({ ...wholeValues, roles: ['business'] }))).toEqual(all)
+  // As in a Cluster whose programs the hub deploys.
+  expect(workloadsOf({ roles: ['business'] })).toEqual(all.filter((w) => w !== 'artifacts'))
 })

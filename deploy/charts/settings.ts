@@ -379,12 +379,15 @@ const ORDER: readonly Workload[] = [
 
 export const workloadsOf = ({
   roles,
+  artifacts,
   controlPlanes,
   history,
   console: page,
-}: Pick<InstallSettings, 'roles' | 'controlPlanes' | 'history' | 'console'>): readonly Workload[] =>
+}: Pick<InstallSettings, 'roles' | 'artifacts' | 'controlPlanes' | 'history' | 'console'>): readonly Workload[] =>
   ORDER.filter((w) => {
     if (w === 'console') return page !== undefined
+    // Only a Cluster of the hub has nodes without them.
+    if (w === 'artifacts' && artifacts === undefined) return false
     if (w === 'history' && history === undefined) return false
     return roles.some((r) => WORKLOADS_OF[r].includes(w)) && (w !== 'cluster' || controlPlanes !== undefined)
   })

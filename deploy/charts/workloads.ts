@@ -19,7 +19,7 @@ import {
   type VolumeMount,
 } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
-import { CONTROL_PLANE_VERSIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { CLUSTER_PROGRAMS, CONTROL_PLANE_VERSIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { amend } from './amend.ts'
 import { addPlanes, planesService } from './control-planes.ts'
 import { commonLabels, labelsOf, selectorOf } from './labels.ts'
@@ -47,6 +47,7 @@ import {
   CONSOLE_FOLDERS,
   HISTORY_CLUSTERS,
   HISTORY_FOLDER,
+  IN_CLUSTERS_FOLDER,
   CONSOLE_SERVICE,
   CONFIG_SECRET,
   configFilesOf,
@@ -265,6 +266,13 @@ export const providerMounts = (scope: Construct, settings: InstallSettings, of =
   ]
 }
 
+/** As a folder: it follows a change. */
+const configMapMount = (scope: Construct, id: string, name: string, path: string): VolumeMount => ({
+  path,
+  readOnly: true,
+  volume: Volume.fromConfigMap(scope, `${id}-volume`, ConfigMap.fromConfigMapName(scope, id, name), { name: id }),
+})
+
 /** Beside /tmp and the files of the settings. */
 const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]>> = {
   sync: (place) => {
@@ -333,19 +341,12 @@ const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]
   approver: () => [],
   defender: () => [],
   // The socket that it shares with the process beside it comes with that process.
-  cluster: ({ scope, settings }) =>
-    settings.controlPlanes?.kubernetes === undefined
+  cluster: ({ scope, settings }) => [
+    ...(settings.controlPlanes?.kubernetes === undefined
       ? []
-      : [
-          {
-            path: VERSIONS_FOLDER,
-            readOnly: true,
-            volume: Volume.fromConfigMap(
-              scope,
-              'versions-volume',
-              ConfigMap.fromConfigMapName(scope, 'versions', CONTROL_PLANE_VERSIONS),
-              { name: 'versions' },
-            ),
-          },
-        ],
+      : [configMapMount(scope, 'versions', CONTROL_PLANE_VERSIONS, VERSIONS_FOLDER)]),
+    ...(settings.clusterPrograms === undefined
+      ? []
+      : [configMapMount(scope, 'in-clusters', CLUSTER_PROGRAMS, IN_CLUSTERS_FOLDER)]),
+  ],
 }

@@ -12,6 +12,7 @@ import { brokenPart } from '../../rules/hardware/broken-part.ts'
 import { stuckPart } from '../../rules/hardware/stuck-part.ts'
 import { wornPart } from '../../rules/hardware/worn-part.ts'
 import { kernelDeadlock } from '../../rules/kernel/kernel-deadlock.ts'
+import { rebootRequired } from '../../rules/kernel/reboot-required.ts'
 import { tasksHung } from '../../rules/kernel/tasks-hung.ts'
 import { oomStorm } from '../../rules/memory/oom-storm.ts'
 import { notReady } from '../../rules/node/not-ready.ts'
@@ -42,6 +43,7 @@ const few: DefenderPolicyInput['spec'] = {
 const OF_MACHINES: Readonly<Record<string, Rule>> = {
   'kernel-deadlock': kernelDeadlock,
   'tasks-hung': tasksHung,
+  'reboot-required': rebootRequired,
   silent: silentNode,
   'not-ready': notReady,
   'oom-storm': oomStorm,
@@ -60,6 +62,7 @@ const OF_MACHINES: Readonly<Record<string, Rule>> = {
   'link-faulty': stuckPart('LinkFaulty'),
   'gpu-needs-reset': stuckPart('GPUNeedsReset'),
   'gpu-needs-reboot': stuckPart('GPUNeedsReboot'),
+  'fpga-faulty': stuckPart('FPGAFaulty'),
 }
 
 /** Repairs that take nothing away from pods. */

@@ -219,6 +219,7 @@ export const REASONS = {
   AllHealthy: because('components', 'All desired components are healthy.'),
   UnsupportedPlatform: because('components', 'No artifact matches the operating system and architecture.'),
   // join
+  AcceptanceFailed: because('join', 'The node did not pass its acceptance; its startup taint stays.'),
   CertificateRequested: because('join', 'A certificate request waits for approval.'),
   CertificateDenied: because('join', 'The approver denied the request; the message has the cause.'),
   CertificateExpiring: because('join', "The agent's certificate was not renewed in time."),
@@ -335,7 +336,11 @@ export const REASONS = {
   ),
   SnapshotMissing: because('clusters', 'The snapshot to restore does not exist, or is damaged.'),
   ProgramsLead: because('clusters', 'Each of the programs of the cluster has a leader in it.'),
-  ProgramsMissing: because('clusters', 'A program that the hub runs for the cluster has no leader in it.'),
+  ProgramsMissing: because('clusters', 'A program of the cluster has no leader in it.'),
+  ProgramsMoving: because(
+    'clusters',
+    'The programs of the cluster go from the hub into it, or back; they keep running on one side until the other side is ready.',
+  ),
   ProgramsNotServed: because('clusters', 'This hub runs no programs for its Clusters.'),
   SecretTaken: because('clusters', 'The Secret for the kubeconfig exists and was made for something else.'),
   AddonFailed: because(

@@ -11,6 +11,12 @@ export const programPlace = ({
 }: Pick<Cluster['spec'], 'programs' | 'controlPlane'>): ProgramPlace =>
   programs ?? (controlPlane === undefined ? 'None' : 'Hub')
 
+/** Programs that are to run in the cluster run on the hub until the status says that the cluster runs them. */
+export const runsOnHub = ({ spec, status }: Pick<Cluster, 'spec' | 'status'>): boolean => {
+  const wanted = programPlace(spec)
+  return wanted === 'Hub' || (wanted === 'Cluster' && status?.programs?.place !== 'Cluster')
+}
+
 /** The name of a Cluster as its programs call it in logs and metrics. */
 export const memberName = ({ metadata: { namespace = '', name = '' } }: Pick<Cluster, 'metadata'>): string =>
   namespace === SYSTEM_NAMESPACE ? name : `${namespace}.${name}`

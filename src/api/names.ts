@@ -89,6 +89,11 @@ export const REVOKED_AGENTS = 'kubenode-revoked-agents'
 /** The ConfigMap in the system namespace with a hub's version file: admission policies let control planes run only its images. People write it. */
 export const CONTROL_PLANE_VERSIONS = 'kubenode-control-plane-versions'
 
+/** The ConfigMap in the system namespace of a hub with the objects of programs that run in a Cluster. The installer writes it. */
+export const CLUSTER_PROGRAMS = 'kubenode-cluster-programs'
+/** Whole values in these objects that each Cluster has of its own. */
+export const IN_CLUSTER = { name: '{cluster}', server: '{server}' } as const
+
 /** The ConfigMap in the system namespace that lists hosts whose agents did not answer when they were handed back. */
 export const ABANDONED_HOSTS = 'kubenode-abandoned'
 
@@ -157,6 +162,7 @@ export const FIELD_MANAGERS = {
   remedy: 'kubenode-remedy',
   remedyJob: 'kubenode-remedyjob',
   logs: 'kubenode-logs',
+  sshJoin: 'kubenode-sshjoin',
   cluster: 'kubenode-cluster',
   hostDoctor: 'kubenode-hostdoctor',
   nodeLifecycle: 'kubenode-nodelifecycle',
@@ -198,11 +204,21 @@ export const LABELS = {
   forComponents: 'kubenode.io/for-components',
   /** On a Secret, with the value `true`: repair webhooks may send its token. */
   forWebhooks: 'kubenode.io/for-webhooks',
+  /** On a Secret, with the value `true`: hosts may be joined over SSH with its key. */
+  forSsh: 'kubenode.io/for-ssh',
   /** On a Secret in kubenode-clusters, with the value `true`: pipeline gates may use its token or CA. */
   forGates: 'kubenode.io/for-gates',
 } as const
 
 export const ANNOTATIONS = {
+  /** On a Secret with an SSH key: comma-separated pools whose machines may be joined with it; all if absent. */
+  sshPools: 'kubenode.io/ssh-pools',
+  /** On a Secret with an SSH key: comma-separated hosts, ranges such as 10.1.0.0/16, or *.example.org that it may be used at; all if absent. */
+  sshHosts: 'kubenode.io/ssh-hosts',
+  /** On a Secret with a rescue key: comma-separated addresses and ranges from which hosts accept it; all if absent. */
+  sshFrom: 'kubenode.io/ssh-from',
+  /** On a Machine: a time. A join over SSH that failed before it is tried again. */
+  joinAgain: 'kubenode.io/join-again',
   /** Comma-separated components that another source declares; `*` for all. */
   declaredElsewhere: 'kubenode.io/declared-elsewhere',
   /** On a rule: comma-separated conditions that something outside of the fleet sets, such as a node-problem-detector of the distribution. */
@@ -229,9 +245,10 @@ export const ANNOTATIONS = {
   rehearsalOf: 'kubenode.io/rehearsal-of',
   /** With the value `true`, on an object that already existed when a commit first declared it: git changes it, but never deletes it. */
   found: 'kubenode.io/found',
-  /** On a Cluster that sync created for a branch: namespace/name of the FleetSource, and the branch. */
+  /** On a Cluster that sync created for a branch: namespace/name of the FleetSource, the branch, and the commit if it is for this one alone. */
   previewOf: 'kubenode.io/preview-of',
   previewBranch: 'kubenode.io/preview-branch',
+  previewCommit: 'kubenode.io/preview-commit',
   /** On an object whose edit would roll out: the spec that git declares, as JSON. Only valid if the Inventory has its digest. */
   committed: 'kubenode.io/committed',
   /** On a Node: owner → {reason, until} of KubeNode's cordon, as JSON. */
@@ -265,6 +282,10 @@ export const ANNOTATIONS = {
   blocked: 'kubenode.io/blocked',
   /** On a ControllerRevision of a set: which of its components completed their ladder, and the set's rollbacks from and to it, as JSON. */
   completed: 'kubenode.io/completed',
+  /** On a ControllerRevision of a set: how long its rollout was predicted to take when it began, as JSON. */
+  predicted: 'kubenode.io/predicted',
+  /** On a Machine of a set: labels, annotations and taints that its set gave it, as JSON. Only these are changed or removed later. */
+  template: 'kubenode.io/given-by-template',
   /** On a Node: keys of labels, annotations and taints that the machine controller added, as JSON. */
   owned: 'kubenode.io/owned-by-machine',
   /** On the pod template of a DaemonSet that is a component: the version of its pods. Without it the newest template counts. */
@@ -362,6 +383,7 @@ export const PROGRAM_REPORTERS = {
     'kubenode.io/canary',
     'kubenode.io/remedy',
     'kubenode.io/hostdoctor',
+    'kubenode.io/sshjoin',
     'kubenode.io/remedyjob',
     'kubenode.io/nodelifecycle',
     'kubenode.io/log',
@@ -388,6 +410,7 @@ export const programLeaseName = (program: string): string => `kubenode-${program
 
 /** Name of an agent's heartbeat Lease in the system namespace; kubelets' own are in kube-node-lease. */
 export const agentLeaseName = (machine: string): string => `agent-${machine}`
+export const agentLeaseKey = (machine: string) => ({ namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine) })
 
 /** A commit's target for the hub itself, among the clusters. */
 export const HUB_TARGET = 'hub'

@@ -24,7 +24,6 @@ export const NODE_CONDITION_TYPES = [
   'NTPProblem',
   'FrequentOOMKill',
   'CertificateExpiring',
-  'CPUFaulty',
   'GPUNeedsReboot',
 ] as const
 

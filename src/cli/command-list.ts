@@ -93,6 +93,7 @@ export const COMMAND_GROUPS: readonly Group[] = [
     title: 'Machine Commands:',
     commands: {
       machine: as('Join, readmit and revoke single machines', machine),
+      join: as('Join existing hosts over SSH, many at once', () => import('./commands/machine/join.ts')),
       import: as('Observe existing Nodes as Machines without changing them', machine),
       adopt: as('Let an agent take over files of an existing node', machine),
       agent: as(
@@ -108,6 +109,10 @@ export const COMMAND_GROUPS: readonly Group[] = [
       init: as('Make a git repository for a fleet of your own', () => import('./commands/fleet-repository/init.ts')),
       local: as('Run a whole fleet on this machine', () => import('./commands/fleet-repository/local.ts')),
       plan: as('Show what a commit changes in each cluster', () => import('./commands/fleet-repository/plan.ts')),
+      simulate: as(
+        'Try a commit on a copy of a cluster while things break',
+        () => import('./commands/fleet-repository/simulate.ts'),
+      ),
       diff: as(
         'Show the rendered objects of two commits, line by line',
         () => import('./commands/fleet-repository/diff.ts'),

@@ -290,7 +290,7 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   'inventory list': MACHINES,
   list: MACHINES,
   'agent uninstall': LEAVE,
-  join: JOIN,
+  'join WORD': JOIN,
   leave: LEAVE,
   'machine add': JOIN,
   'machine adopt': ['kubenode adopt NODE --dry-run', 'then without --dry-run'],

@@ -3,6 +3,8 @@ import { someOf } from '#lib/some-of.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { requirementCircle } from '#api/requires.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -45,14 +47,29 @@ function referencesOf(object: KubeObject): readonly Reference[] {
       isScript: false,
     }))
   }
+  const pool = acceptanceOf(object)
+  if (pool !== undefined) return [{ object, isScript: true, ...pool }]
   if (object.kind !== 'NodeRemedier') return []
-  return (object as NodeRemedier).spec.ladder.flatMap(({ operations }, rung) =>
-    operations.flatMap(({ runScript }, i) =>
-      runScript === undefined
-        ? []
-        : [{ object, pointer: `/spec/ladder/${rung}/operations/${i}/runScript`, isScript: true, ...runScript }],
-    ),
-  )
+  return (object as NodeRemedier).spec.ladder.flatMap(({ operations, verify }, rung) => {
+    const scripts = [
+      ...operations.map(({ runScript }, i) => ({ at: `operations/${i}/runScript`, script: runScript })),
+      { at: 'verify/script', script: verify?.script },
+    ]
+    return scripts.flatMap(({ at, script }) =>
+      script === undefined ? [] : [{ object, pointer: `/spec/ladder/${rung}/${at}`, isScript: true, ...script }],
+    )
+  })
+}
+
+/** The script that accepts new machines of a pool, or a machine. */
+function acceptanceOf(object: KubeObject): Pick<Reference, 'pointer' | 'component' | 'version'> | undefined {
+  if (object.kind === 'MachineSet') {
+    const script = (object as MachineSet).spec.template.spec?.acceptance?.script
+    return script && { ...script, pointer: '/spec/template/spec/acceptance/script' }
+  }
+  if (object.kind !== 'Machine') return undefined
+  const script = (object as Machine).spec?.acceptance?.script
+  return script && { ...script, pointer: '/spec/acceptance/script' }
 }
 
 function problemOf(

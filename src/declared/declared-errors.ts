@@ -34,6 +34,10 @@ export const declaredErrors = errorTable({
     text: 'no MachineSet or Machine declared here has the labels of the selector ({wanted})',
     next: 'ignore this if such machines are imported or labeled manually',
   },
+  KN3069: {
+    text: '{operation} needs a rescue key, which machines of pool {pools} do not have: there the step fails, and the next rung follows',
+    next: 'set spec.ssh.rescue on these Machines before they join, or limit the rule with nodeSelector',
+  },
   KN1108_placeholder: {
     text: 'component {component} {version} has a placeholder for a digest ({digest})',
     next: 'run kubenode artifact pack with --statement, then kubenode artifact sign',
@@ -73,6 +77,10 @@ export const declaredErrors = errorTable({
   KN3076: {
     text: 'provider {name} is none that KubeNode brings{hint}',
     next: 'correct the name; if the controllers have a remote provider of this name, list what they serve in {file}',
+  },
+  KN3078: {
+    text: '{component} has disruption: Reboot, and {pool} has provider {provider}: its nodes are folders, which cannot boot a kernel',
+    next: 'select machines of another provider (nspawn boots systemd machines on this host), or leave this version out for these machines',
   },
   KN1451_inventory: {
     text: 'the controllers of cluster {cluster} serve no provider {name}{hint}; they serve {names} (inventory of {takenAt})',

@@ -49,6 +49,27 @@ const machines = object('MachineSet', 'workers', {
 const runs = (name: string, version: string) =>
   rule({ all: [status('Ready', 'False')] }, { ladder: [{ operations: [{ runScript: { component: name, version } }] }] })
 
+const acceptedBy = (component: string) =>
+  object('MachineSet', 'tested', {
+    replicas: 1,
+    selector: { matchLabels: { pool: 'tested' } },
+    template: {
+      metadata: { labels: { pool: 'tested' } },
+      spec: { acceptance: { script: { component, version: '1.0.0' } } },
+    },
+  })
+
+const rescues = rule(
+  { all: [status('Ready', 'Unknown')] },
+  { ladder: [{ operations: [{ rescue: {} }] }, { operations: [{ reboot: {} }] }] },
+)
+const sshMachine = (more: Record<string, unknown>) =>
+  object('Machine', 'db-1', {
+    channel: 'Agent',
+    pool: 'db',
+    ssh: { host: '10.0.0.1', hostKey: 'ssh-ed25519 AAAA', secretRef: { name: 'join' }, ...more },
+  })
+
 const policy = (when: unknown) => object('DefenderPolicy', 'careful', { rules: [{ name: 'r', when, reason: 'Busy' }] })
 const machinesAre = (operator: string, value: number) => ({ fact: 'cluster', path: '/machines', operator, value })
 
@@ -101,6 +122,16 @@ describe('refused: ', () => {
       'a script that is none',
       [beacon, runs('beacon', '1.0.0')],
       'KN3064 NodeRemedier/spec/ladder/0/operations/0/runScript',
+    ],
+    [
+      'an acceptance of new machines by a component that is no script',
+      [beacon, acceptedBy('beacon')],
+      'KN3064 MachineSet/spec/template/spec/acceptance/script',
+    ],
+    [
+      'an acceptance of new machines by a script that is not declared',
+      [beacon, acceptedBy('memtest')],
+      'KN3062 MachineSet/spec/template/spec/acceptance/script',
     ],
     [
       'a restart of a component whose name is nearly a declared one',
@@ -222,6 +253,11 @@ describe('a warning, since it may be intended: ', () => {
       'a condition that is nearly one of the log rules of this cluster',
       [agents(watches('DatabaseSlow')), rule({ all: [status('DatabaseSlo', 'True'), status('DatabaseSlow', 'True')] })],
       'perhaps KN3066 NodeRemedier/spec/when/all/0',
+    ],
+    [
+      'a rescue on machines without a rescue key',
+      [machines, rescues],
+      'perhaps KN3069 NodeRemedier/spec/ladder/0/operations/0/rescue',
     ],
     [
       'labels that no declared machine has',
@@ -357,4 +393,23 @@ describe('requests that are refused wherever they are made', () => {
     '%s is asked',
     (url) => expect(declaredProblems([pipeline(url), inspected(url)])).toEqual([]),
   )
+})
+
+describe('a rescue', () => {
+  const key = { rescue: { secretRef: { name: 'rescue' } } }
+
+  test.each<[string, readonly KubeObject[], string]>([
+    ['is possible with a rescue key', [sshMachine(key), rescues], ''],
+    ['is reported with the pools that have none', [sshMachine({}), machines, rescues], 'pool (none), db '],
+    ['is not reported where no machine is declared', [rescues], ''],
+    [
+      'is not reported where the rule is for other machines',
+      [sshMachine({}), { ...rescues, spec: { ...Object(rescues['spec']), nodeSelector: { matchLabels: { a: 'b' } } } }],
+      '',
+    ],
+  ])('%s', (_, objects, shown) => {
+    const found = declaredProblems(objects).filter(({ code }) => code === 'KN3069')
+    expect(found.map(({ message }) => message).join()).toContain(shown)
+    expect(found).toHaveLength(shown === '' ? 0 : 1)
+  })
 })

@@ -12,6 +12,8 @@ import { followedProblems } from './followed.ts'
 import { listingProblems } from './listing-problems.ts'
 import { type DeclaredProblem, isComponent } from './problem.ts'
 import { providerProblems } from './providers.ts'
+import { rebootProblems } from './reboots.ts'
+import { rescueProblems } from './rescues.ts'
 import { ruleProblems } from './rules.ts'
 import { selectorProblems } from './selectors.ts'
 import { trustProblems } from './trust.ts'
@@ -49,6 +51,8 @@ export function declaredProblems(
     ...ruleProblems(ours, reported),
     ...unsetConditionProblems({ ours, all, agentConfigs, reported }),
     ...providerProblems(ours, providers),
+    ...rebootProblems(ours),
+    ...rescueProblems(ours),
     ...selectorProblems(ours),
     ...askedProblems(ours),
     ...(trust === undefined ? [] : trustProblems(ours, trust.document)),

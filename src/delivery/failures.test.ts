@@ -55,13 +55,18 @@ test('a set that waits for a rate limit is known by it, and says until when', ()
 test.each(['WaitingForWindow', 'OutsideWindow', 'BlackoutActive'])(
   'a set that waits only for %s says when it ends',
   (predicate) => {
-    const waitingFor = { predicate, seen: 'no window is open', since: '', unblock: 'the next window opens at 22:00' }
+    const waitingFor = {
+      predicate,
+      seen: 'no window is open',
+      since: '',
+      unblock: 'the window opens; for details run kubenode why operationpermit/p',
+    }
     const set = ours('MachineComponentSet', {}, { phase: 'Progressing', waitingFor })
     expect(failuresOf([{ name: 'set', object: set, health: healthOf(set), digest: 'd' }])).toEqual([
       expect.objectContaining({
         state: 'InProgress',
         outside: predicate,
-        message: 'no window is open; the next window opens at 22:00',
+        message: 'no window is open; continues when the window opens',
       }),
     ])
   },

@@ -102,9 +102,12 @@ function setWaitOf(object: KubeObject): SetWait | undefined {
   return waitOf(object)['predicate'] === 'RequirementUnmet' ? 'Requirement' : undefined
 }
 
+/** The command for details asks the member cluster, and readers of this are on the hub. */
+const DETAILS = /; for details run kubenode why \S+$/
+
 /** A rate limit reports when it permits the next machines. */
 const timeText = ({ seen, unblock }: Record<string, unknown>, wait: TimeWait): string =>
-  wait === 'RateExceeded' ? textOf(seen) : `${textOf(seen)}; ${textOf(unblock)}`
+  wait === 'RateExceeded' ? textOf(seen) : `${textOf(seen)}; continues when ${textOf(unblock).replace(DETAILS, '')}`
 
 const statusOf = (object: KubeObject): Record<string, unknown> => (isObject(object['status']) ? object['status'] : {})
 const waitOf = (object: KubeObject): Record<string, unknown> => {

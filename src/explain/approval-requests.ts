@@ -6,7 +6,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { assertNever } from '#lib/errors.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
 import { targetsDigest } from '#sync/release/tracks.ts'
-import { pruneText } from '#sync/release/cluster-phase.ts'
+import { pruneText } from '#sync/release/cluster-trouble.ts'
 
 export interface ApprovalRequest {
   readonly digest: string

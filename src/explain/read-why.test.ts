@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { repairCordon } from '#nodes/faults/acceptance.ts'
 import { KINDS } from '#api/kinds.ts'
 import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { leaseType } from '#runtime/lease.ts'
@@ -171,6 +172,21 @@ test('a set that is held names the command, and a Release that waits for it does
   expect((await told(rollout)).join()).not.toContain('kubenode resume')
 })
 
+test('a set under a freeze of the cluster names the thaw of the cluster, not one of the set', async () => {
+  const kube = server()
+  kube.plant(operationalHold, freezeOfAll)
+  const paused = { type: 'Paused', status: 'True', reason: 'HoldFreeze', message: 'hold freeze-all: r' }
+  const object = { ...set, status: { conditions: [paused] } }
+  const lines = storyLines(await readWhy(kube.client({ actor: 'test' }), object, NOW))
+  expect(lines.slice(0, 4)).toEqual([
+    'set/base',
+    'Paused is True: HoldFreeze: hold freeze-all: r',
+    expect.stringMatching(/^ {2}A Freeze hold covers/),
+    '  to continue: kubenode thaw',
+  ])
+  expect(lines.join()).not.toContain('thaw set/base')
+})
+
 test.each([
   ['the Node', hold('freeze-node-node-1', 'Freeze', { kind: 'Node', name: 'node-1' }), 'kubenode thaw node/node-1'],
   ['its Machine', hold('pause-machine-m-1', 'Pause', { kind: 'Machine', name: 'm-1' }), 'kubenode resume machine/m-1'],
@@ -203,6 +219,37 @@ test.each([
   const node = await kube.client({ actor: 'test' }).get(nodeType, { name: 'node-1' })
   if (node === undefined) throw new Error('not planted')
   expect(storyLines(await readWhy(kube.client({ actor: 'test' }), node, NOW)).join('\n')).toContain(words)
+})
+
+test('a node that no script accepted is told with the command that gives it back, also days later', async () => {
+  const kube = server()
+  const client = kube.client({ actor: 'test' })
+  const found = await client.get(nodeType, { name: 'node-1' })
+  if (found === undefined) throw new Error('not planted')
+  const spec = {
+    ...remedyOperationJob.example.spec,
+    node: { name: 'node-1', uid: found.metadata.uid ?? '' },
+    machine: 'm-1',
+    operations: [{ cordon: {} }, { runScript: { component: 'memtest', version: '1.0.0' } }],
+    acceptance: 1,
+  }
+  kube.plant(remedyOperationJob, { apiVersion: API, kind: 'RemedyOperationJob', metadata: { name: 'a' }, spec })
+  const times = { startedAt: '2026-02-20T11:58:00Z', finishedAt: '2026-02-20T11:59:00Z' }
+  kube.poke(remedyOperationJob, { name: 'a' }, { status: { phase: 'Done', outcome: 'Transient', ...times } }, 'status')
+  const owners = JSON.stringify({ [repairCordon(spec.incident)]: { reason: 'r' } })
+  const cordoned = {
+    ...found,
+    metadata: { ...found.metadata, annotations: { 'kubenode.io/cordon-owners': owners } },
+    spec: { taints: [{ key: 'kubenode.io/cordon', effect: 'NoSchedule' }] },
+  }
+  const lines = async (node: KubeObject) => storyLines(await readWhy(client, node, NOW))
+  expect(await lines(cordoned)).toEqual(
+    expect.arrayContaining([
+      expect.stringContaining('node/node-1 not accepted by script memtest 1.0.0 of rule '),
+      '  to unblock: kubectl delete remedyoperationjob a --wait=false',
+    ]),
+  )
+  expect((await lines(found)).join()).not.toContain('not accepted')
 })
 
 test('a machine whose agent misses its heartbeats says for how long, before it counts as silent', async () => {

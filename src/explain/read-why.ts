@@ -13,11 +13,13 @@ import { holdOver, named, holdTarget, holdsOver, holdTargetsOfMachine } from '#p
 import { isLocal } from '#sync/git/local-url.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { agentLeaseName, ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { ANNOTATIONS, SYSTEM_NAMESPACE, agentLeaseKey } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { changeStory, clusterStory, lifetimeStory, removalStory } from './cluster-story.ts'
+import { acceptanceFindings } from './attention/acceptance-findings.ts'
+import { observedNode, type ObservedKinds } from './attention/observed.ts'
 import { lateHeartbeat } from './late-heartbeat.ts'
 import { shownMaintenance } from './maintenance-story.ts'
 import { recentRepairs } from './repair-story.ts'
@@ -59,14 +61,28 @@ export async function readWhy(client: Reader, object: KubeObject, now: number): 
   const own = related.find((r) => r.object.kind === machine.kind)?.object as Machine | undefined
   const late = await lateOf(client, object.kind === 'Machine' ? (object as Machine) : own, now)
   const held = object.kind === 'Node' ? nodeHolds({ node: object, machine: own }, holds, now) : []
+  const kept = object.kind === 'Node' ? await notAccepted(reader, object) : []
   const holdEnds = holdEndsOver(object, holds, now)
   return whyStory(object, now, {
     related,
-    more: [...late, ...held, ...more],
+    more: [...late, ...held, ...kept, ...more],
     holdEnds,
     gaps: reader.gaps,
     releases,
   })
+}
+
+/** As in the list of what needs attention. Only a Node that a repair keeps cordoned costs a read. */
+async function notAccepted(reader: Reader, object: KubeObject): Promise<readonly Finding[]> {
+  const node = observedNode(object)
+  if (node.repairCordons === undefined) return []
+  const known: Partial<{ readonly [K in keyof ObservedKinds]: readonly ObservedKinds[K][] }> = {
+    nodes: [node],
+    jobs: await listAll(reader, remedyOperationJob),
+  }
+  return acceptanceFindings({ name: '', list: (kind) => known[kind] ?? [] }).map(
+    ({ text, cause, urgency, since, command }) => ({ text, cause, urgency, ...defined({ since, command }) }),
+  )
 }
 
 /** If the source is a folder on this machine, there is nowhere to push to. A source that may not be read is treated as remote. */
@@ -85,7 +101,7 @@ const titlesFor = async (client: Reader, { kind, spec }: KubeObject): Promise<re
 /** Without the right to read the Lease nothing is missing: the controllers report a silent agent on the Machine soon after. */
 async function lateOf(client: Reader, own: Machine | undefined, now: number): Promise<readonly Finding[]> {
   if (own === undefined) return []
-  const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(own.metadata.name ?? '') }
+  const key = agentLeaseKey(own.metadata.name ?? '')
   return lateHeartbeat(own, await new PartialReader(client).get(leaseType, key), now)
 }
 

@@ -37,6 +37,12 @@ test('a machine says which slice or batch ordered what it is doing', () => {
   ])
 })
 
+test('a component that fails at the version it should have is named with that version once', () => {
+  const component = { name: 'scribe', version: '1.0.0', desired: '1.0.0', state: 'Degraded', reason: 'CrashLooping' }
+  const object = { kind: 'Machine', metadata: { name: 'm-1' }, status: { components: [component] } }
+  expect(whyLines(object as unknown as KubeObject, NOW)).toContain('Component scribe 1.0.0 is Degraded: CrashLooping')
+})
+
 test('slices that wait for the same are shown once, with their number and the longest wait', () => {
   const object = {
     apiVersion: 'kubenode.io/v1alpha1',

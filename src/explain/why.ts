@@ -100,8 +100,10 @@ function conditionFindings(object: KubeObject, { now, holdEnds }: Moment): reado
         ]),
       }),
       ...(runbook !== undefined && !isOver && { runbook }),
-      ...(known !== undefined && !isOver && predicate === undefined && peopleEnd(reason, wordOf(object))),
-      ...(text(c['type']) === 'Paused' && HOLD_REASONS.has(reason) && holdEnds),
+      // A hold over the cluster is not lifted by the command that the reason has for a hold on this object.
+      ...(text(c['type']) === 'Paused' && HOLD_REASONS.has(reason) && holdEnds !== undefined
+        ? holdEnds
+        : known !== undefined && !isOver && predicate === undefined && peopleEnd(reason, wordOf(object))),
     }
   })
 }
@@ -203,7 +205,7 @@ function partFindings(object: KubeObject, moment: Moment): readonly Finding[] {
   const components = objectsIn(status['components'])
     .filter((c) => !['Healthy', ''].includes(text(c['state'])))
     .map((c): Finding => ({
-      text: `Component ${text(c['name'])} ${text(c['version'])} → ${text(c['desired'])} is ${text(c['state'])}${since(c['since'], now)}${[
+      text: `Component ${text(c['name'])} ${versionsOf(c)} is ${text(c['state'])}${since(c['since'], now)}${[
         text(c['reason']),
         text(c['message']),
       ]
@@ -226,6 +228,12 @@ function partFindings(object: KubeObject, moment: Moment): readonly Finding[] {
         `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || `running${since(s['startedAt'], now)}`}${text(s['output']) === '' ? '' : `: ${text(s['output'])}`}`,
     )
   return [...slices, ...stages, ...clusters, ...commits, ...prunes, ...verdicts, ...components, ...notesOf(steps)]
+}
+
+/** A component that fails at the version it should have has no other one. */
+function versionsOf(component: Fields): string {
+  const [version, desired] = [text(component['version']), text(component['desired'])]
+  return version === desired ? version : `${version} → ${desired}`
 }
 
 /** The slice or batch that ordered the machine's current work on a component. */

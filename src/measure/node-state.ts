@@ -3,8 +3,8 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { findCondition } from '#kube/conditions.ts'
+import { repairCordonsOn } from '#nodes/faults/acceptance.ts'
 import { standsOff } from '#nodes/faults/maintenance.ts'
-import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
 import type { Node } from '#nodes/objects.ts'
 
 /**
@@ -27,9 +27,6 @@ const FATAL: ReadonlySet<string> = new Set([
   'MemoryPressure',
   'PIDPressure',
 ])
-
-/** Owner of the cordon of a repair; jobs name it after their incident. */
-const REPAIR_OWNER = 'repair-'
 
 export interface NodeFacts {
   readonly machine: Machine
@@ -60,14 +57,7 @@ const isRunning = ({ state, version }: { readonly state: string; readonly versio
 const hasFatal = (node: Node | undefined): boolean =>
   node?.status?.conditions?.some((c) => FATAL.has(c.type) && c.status === 'True') === true
 
-function isCordonedForRepair(node: Node | undefined): boolean {
-  if (node === undefined) return false
-  const read = cordonOwners(node)
-  return (
-    read.kind === 'Owners' &&
-    Object.keys(read.owners).some((owner) => owner.startsWith(REPAIR_OWNER) && isCordonedBy(node, owner))
-  )
-}
+const isCordonedForRepair = (node: Node | undefined): boolean => node !== undefined && repairCordonsOn(node).length > 0
 
 /** A repair has a permit too, but its cause is a fault: a long one must not look like a plan. */
 const isRepair = ({ spec }: OperationPermit): boolean => spec.requester.kind === 'RemedyOperationJob'

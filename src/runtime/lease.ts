@@ -1,4 +1,5 @@
 // The Lease that leaders hold: its shape, what each transition writes, and when another holder's lease has expired. Pure.
+import { ANNOTATIONS } from '#api/names.ts'
 import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { microTimestamp } from '#lib/clock.ts'
@@ -64,7 +65,7 @@ export function isOver(lease: Lease, sighting: Sighting, monotonic: number, dura
 }
 
 /** Candidates need a moment to notice that a lease is free. */
-const HANDOVER_MS = 5_000
+export const HANDOVER_MS = 5_000
 
 /** For a reader whose clock agrees with the holder's: the last renewal, if that is too long ago or the lease was released. Undefined while it is held. */
 export function lapsedAt(lease: Lease, now: number): number | undefined {
@@ -72,4 +73,19 @@ export function lapsedAt(lease: Lease, now: number): number | undefined {
   if (Number.isNaN(renewed)) return undefined
   const lifeMs = holderOf(lease) === undefined ? 0 : (lease.spec?.leaseDurationSeconds ?? 0) * 1_000 + HANDOVER_MS
   return now - renewed > lifeMs ? renewed : undefined
+}
+
+/** Of the list in one Lease: a thousand names. */
+const MOST_HOSTS_CHARS = 64 * 1024
+
+/** What a replica says that it runs: `namespace/name` of Clusters. */
+export function hostsIn({ metadata }: Lease): ReadonlySet<string> {
+  const text = metadata.annotations?.[ANNOTATIONS.hosts] ?? ''
+  if (text.length > MOST_HOSTS_CHARS) return new Set()
+  try {
+    const found: unknown = JSON.parse(text)
+    return new Set(Array.isArray(found) ? found.filter((name) => typeof name === 'string') : [])
+  } catch {
+    return new Set()
+  }
 }

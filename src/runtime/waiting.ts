@@ -30,6 +30,19 @@ export const fit = (text: string, most = MOST_SENTENCE_CHARS): string => shorten
 export const revertOrRetry = (commit: string, retry: string): string =>
   `run git revert --no-edit ${shortCommit(commit)} && git push; to retry, ${retry}`
 
+interface Revertible {
+  readonly commit: string
+  readonly revert?: 'Commit' | 'Merge'
+}
+
+/** A high-risk change may be an accident, so its way back stands beside its approval, if one revert is all of it. */
+export function approveOrRevert(approve: string, { commit, revert }: Revertible): string {
+  if (revert === undefined) return approve
+  const options = revert === 'Merge' ? '--no-edit -m 1' : '--no-edit'
+  const both = `${approve}; to take the change back, git revert ${options} ${shortCommit(commit)} && git push`
+  return both.length > MOST_SENTENCE_CHARS ? approve : both
+}
+
 export function waitingSince<P extends string>(before: Before, wait: Wait<P>, now: number): WaitingSince<P> {
   const seen = fit(wait.seen)
   const isKnown = before !== undefined && (before.predicate === wait.predicate || wait.sameAs?.has(before.predicate))

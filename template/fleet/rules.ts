@@ -12,6 +12,7 @@ import { brokenPart } from '../rules/hardware/broken-part.ts'
 import { stuckPart } from '../rules/hardware/stuck-part.ts'
 import { wornPart } from '../rules/hardware/worn-part.ts'
 import { kernelDeadlock } from '../rules/kernel/kernel-deadlock.ts'
+import { rebootRequired } from '../rules/kernel/reboot-required.ts'
 import { tasksHung } from '../rules/kernel/tasks-hung.ts'
 import { oomStorm } from '../rules/memory/oom-storm.ts'
 import { notReady } from '../rules/node/not-ready.ts'
@@ -52,6 +53,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 
   'kernel-deadlock': { ...kernelDeadlock, mode: 'DryRun' },
   'tasks-hung': { ...tasksHung, mode: 'DryRun' },
+  'reboot-required': { ...rebootRequired, mode: 'DryRun' },
   'oom-storm': { ...oomStorm, mode: 'DryRun' },
   'crash-looping': { ...crashLooping, mode: 'DryRun' },
   'readonly-filesystem': { ...readOnlyFilesystem('ReadonlyFilesystem'), mode: 'DryRun' },
@@ -72,6 +74,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'link-faulty': { ...stuckPart('LinkFaulty'), mode: 'DryRun' },
   'gpu-needs-reset': { ...stuckPart('GPUNeedsReset'), mode: 'DryRun' },
   'gpu-needs-reboot': { ...stuckPart('GPUNeedsReboot'), mode: 'DryRun' },
+  'fpga-faulty': { ...stuckPart('FPGAFaulty'), mode: 'DryRun' },
 }
 
 /** They come from the distribution, whose units a restart finds too. Declare them as components, and this is not needed. */

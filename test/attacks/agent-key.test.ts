@@ -28,6 +28,24 @@ const lease = (name: string, machineUid = '') => ({
   metadata: { name, annotations: { [ANNOTATIONS.machineUid]: machineUid } },
   spec: { holderIdentity: 'thief' },
 })
+const PASSED = {
+  run: '0123456789abcdef',
+  node: '00000000-0000-4000-8000-000000000001',
+  wanted: 'script memtest 1.0.0',
+  phase: 'Passed',
+  attempt: 1,
+  since: '2026-01-01T00:00:00Z',
+}
+const RESTART = { component: 'beacon', rebootingSince: '2026-01-01T00:00:00Z', at: '2026-01-01T00:15:00Z' }
+
+const SSH_JOIN = {
+  step: 'Reach',
+  attempt: 1,
+  began: '2026-01-01T00:00:00Z',
+  since: '2026-01-01T00:00:00Z',
+  request: 'r',
+  hostKey: 'ssh-ed25519 AAAA',
+}
 const phase = (value: string) => ({ body: { status: { phase: value } } })
 
 const UID = machineUidGroup('')
@@ -283,6 +301,21 @@ const ATTEMPTS: readonly Attempt[] = [
     refused: /an agent does not say .*phase/,
   },
   {
+    name: 'S36 names an SSH server for its Machine',
+    attempt: thief('PATCH', `${OURS}/machines/m-a`, {
+      spec: { ssh: { host: 'h', secretRef: { name: 's' }, firstUse: true } },
+    }),
+    refused: 403,
+  },
+  {
+    name: 'S36 says which host key was accepted for its Machine',
+    attempt: ({ ask, who }) =>
+      ask(who.agentA, 'PATCH', `${OURS}/machines/m-a/status?dryRun=All`, { body: { status: { join: SSH_JOIN } } }),
+    control: ({ ask, who }) =>
+      ask(who.controllers, 'PATCH', `${OURS}/machines/m-a/status?dryRun=All`, { body: { status: { join: SSH_JOIN } } }),
+    refused: /only the controllers write status\.join/,
+  },
+  {
     name: 'S25 says which host was created for its Machine',
     attempt: ({ ask, who }) =>
       ask(who.agentA, 'PATCH', `${OURS}/machines/m-a/status`, {
@@ -293,6 +326,26 @@ const ATTEMPTS: readonly Attempt[] = [
         },
       }),
     refused: /an agent does not say .*provisioning/,
+  },
+  {
+    name: 'S25 says that the provider has restarted its host already',
+    attempt: ({ ask, who }) =>
+      ask(who.agentA, 'PATCH', `${OURS}/machines/m-a/status?dryRun=All`, { body: { status: { powerCycle: RESTART } } }),
+    control: ({ ask, who }) =>
+      ask(who.controllers, 'PATCH', `${OURS}/machines/m-a/status?dryRun=All`, {
+        body: { status: { powerCycle: RESTART } },
+      }),
+    refused: /an agent does not say .*powerCycle/,
+  },
+  {
+    name: 'S25 says that its own node has passed its acceptance',
+    attempt: ({ ask, who }) =>
+      ask(who.agentA, 'PATCH', `${OURS}/machines/m-a/status?dryRun=All`, { body: { status: { acceptance: PASSED } } }),
+    control: ({ ask, who }) =>
+      ask(who.controllers, 'PATCH', `${OURS}/machines/m-a/status?dryRun=All`, {
+        body: { status: { acceptance: PASSED } },
+      }),
+    refused: /an agent does not say .*acceptance/,
   },
   ...[[], ['2026-01-01T00:00:00Z'], {}, 1].map((time): Attempt => ({
     name: `S24 stores ${JSON.stringify(time)} as a time`,

@@ -7,7 +7,7 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { revertedCommit } from '#sync/git/revision.ts'
-import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-seen.ts'
 import { judgeGate, type Approver, type Gate } from '#sync/release/gates.ts'
 import { releaseApprovers } from '#sync/release/release-approvers.ts'
 import { openClusters, type ReleaseSeen } from '#sync/release/release-seen.ts'

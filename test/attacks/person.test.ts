@@ -1,5 +1,11 @@
 // The attacker is a user with a few rights of their own, such as to define kinds and to evict pods. They gain nothing else by them.
-import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/worlds/attack-world.ts'
+import {
+  type Answer,
+  type Attempt,
+  type AttackWorld,
+  tryOnServers,
+  type Who,
+} from '#test/support/worlds/attack-world.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 
 async function madeBy({ ask, who }: AttackWorld, path: string, body: object): Promise<void> {
@@ -165,6 +171,126 @@ const ORDERED_TO_LEAVE: readonly Attempt[] = [
   },
 ]
 
+const sshMachine = (name: string) => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Machine',
+  metadata: { name },
+  spec: {
+    channel: 'Agent',
+    provider: { name: 'static' },
+    ssh: { host: 'evil.example.org', firstUse: true, secretRef: { name: 'hosts-ssh' } },
+  },
+})
+const MACHINES = MACHINE_A.replace('/m-a', '?dryRun=All')
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+
+/** May write Machines, and may use one Secret with a key. */
+async function machineKeeper(world: AttackWorld): Promise<Who> {
+  const user = 'keeper'
+  const subjects = [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }]
+  const roleRef = (kind: string, name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind, name })
+  const apiVersion = 'rbac.authorization.k8s.io/v1'
+  await madeBy(world, `${RBAC}/clusterroles`, {
+    apiVersion,
+    kind: 'ClusterRole',
+    metadata: { name: 'machine-keeper' },
+    rules: [{ apiGroups: ['kubenode.io'], resources: ['machines'], verbs: ['get', 'create', 'update', 'patch'] }],
+  })
+  await madeBy(world, `${RBAC}/clusterrolebindings`, {
+    apiVersion,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'machine-keeper' },
+    subjects,
+    roleRef: roleRef('ClusterRole', 'machine-keeper'),
+  })
+  const system = `${RBAC}/namespaces/kubenode-system`
+  await madeBy(world, `${system}/roles`, {
+    apiVersion,
+    kind: 'Role',
+    metadata: { name: 'own-hosts' },
+    rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['own-hosts'], verbs: ['use'] }],
+  })
+  await madeBy(world, `${system}/rolebindings`, {
+    apiVersion,
+    kind: 'RoleBinding',
+    metadata: { name: 'own-hosts' },
+    subjects,
+    roleRef: roleRef('Role', 'own-hosts'),
+  })
+  return { user, groups: ['system:authenticated'] }
+}
+
+const withSecret = (name: string, rescue?: string) => {
+  const { spec, ...rest } = sshMachine('m-ssh')
+  const more = rescue === undefined ? {} : { rescue: { secretRef: { name: rescue } } }
+  return { ...rest, spec: { ...spec, ssh: { ...spec.ssh, secretRef: { name }, ...more } } }
+}
+
+const SSH_SERVERS: readonly Attempt[] = [
+  {
+    name: 'S36 who may write Machines lets a key that they may not use log in to a server of theirs',
+    attempt: async (world) =>
+      world.ask(await machineKeeper(world), 'POST', MACHINES, { body: withSecret('hosts-ssh') }),
+    control: async (world) =>
+      eventually(
+        async () => world.ask(await machineKeeper(world), 'POST', MACHINES, { body: withSecret('own-hosts') }),
+        ({ status }) => status < 400,
+      ),
+    refused: /needs the right to its Secrets: verb use on secrets in kubenode-system/,
+  },
+  {
+    name: 'S36 and with a key of theirs for the join, they name a rescue key that they may not use',
+    attempt: async (world) =>
+      world.ask(await machineKeeper(world), 'POST', MACHINES, { body: withSecret('own-hosts', 'hosts-ssh') }),
+    control: async (world) =>
+      eventually(
+        async () =>
+          world.ask(await machineKeeper(world), 'POST', MACHINES, { body: withSecret('own-hosts', 'own-hosts') }),
+        ({ status }) => status < 400,
+      ),
+    refused: /needs the right to its Secrets/,
+  },
+  {
+    name: 'S36 and gives a Machine that exists such a server',
+    attempt: async (world) =>
+      world.ask(await machineKeeper(world), 'PATCH', `${MACHINE_A}?dryRun=All`, {
+        body: { spec: withSecret('hosts-ssh').spec },
+      }),
+    refused: /needs the right to its Secrets/,
+  },
+  {
+    name: 'S36 the key of the controllers names a server',
+    attempt: ({ ask, who }) => ask(who.controllers, 'POST', MACHINES, { body: sshMachine('m-ssh') }),
+    control: ({ ask, who }) => ask(who.installer, 'POST', MACHINES, { body: sshMachine('m-ssh') }),
+    refused: /needs the right to its Secrets/,
+  },
+  {
+    name: 'S36 the key of the approver names a server for a Machine',
+    attempt: ({ ask, who }) =>
+      ask(who.approver, 'PATCH', `${MACHINE_A}?dryRun=All`, { body: { spec: sshMachine('m-a').spec } }),
+    refused: 403,
+  },
+  {
+    name: 'S36 a person replaces the host key that was accepted on first use',
+    attempt: ({ ask, who }) =>
+      ask(who.installer, 'PATCH', `${MACHINE_A}/status?dryRun=All`, {
+        body: {
+          status: {
+            join: {
+              step: 'Reach',
+              attempt: 1,
+              began: '2026-01-01T00:00:00Z',
+              since: '2026-01-01T00:00:00Z',
+              request: 'r',
+              hostKey: 'ssh-ed25519 AAAA',
+            },
+          },
+        },
+      }),
+    refused: /only the controllers write status\.join/,
+  },
+]
+
 const HOLDS = '/apis/kubenode.io/v1alpha1/operationalholds'
 const holdOf = (name: string, author: string, reason = 'an incident') => ({
   apiVersion: 'kubenode.io/v1alpha1',
@@ -225,4 +351,10 @@ const HELD_IN_ANOTHER_NAME: readonly Attempt[] = [
   },
 ]
 
-tryOnServers('a person with a few rights', [...DEFINED, ...ASKED_OF_PODS, ...ORDERED_TO_LEAVE, ...HELD_IN_ANOTHER_NAME])
+tryOnServers('a person with a few rights', [
+  ...DEFINED,
+  ...ASKED_OF_PODS,
+  ...ORDERED_TO_LEAVE,
+  ...SSH_SERVERS,
+  ...HELD_IN_ANOTHER_NAME,
+])

@@ -7,6 +7,7 @@ import { PARTS, SECRETS } from '#api/constructs/control-plane/settings.ts'
 import { API_GROUP } from '#api/kind.ts'
 import {
   ANNOTATIONS,
+  CLUSTER_PROGRAMS,
   CONTROL_PLANE_ROLE,
   CONTROL_PLANE_VERSIONS,
   FIELD_MANAGERS,
@@ -461,6 +462,16 @@ const OTHERS: readonly Attempt[] = [
       const body = { data: { more: '"docker.io/library/busybox@sha256:0"' } }
       const answer = await world.ask(cluster, 'PATCH', path, { body })
       return answer.status === 403 ? world.ask(world.who.controllers, 'PATCH', path, { body }) : answer
+    },
+    refused: /only the installer writes ConfigMap/,
+  },
+  {
+    name: 'S25 the key of controllers writes what the hub applies to Clusters as their administrator',
+    attempt: async (world) => {
+      await asPlane(world)
+      const metadata = { name: CLUSTER_PROGRAMS, namespace: SYSTEM_NAMESPACE }
+      const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'objects.json': '[]' } }
+      return world.ask(world.who.controllers, 'POST', `/api/v1/namespaces/${SYSTEM_NAMESPACE}/configmaps`, { body })
     },
     refused: /only the installer writes ConfigMap/,
   },

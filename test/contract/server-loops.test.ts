@@ -366,8 +366,10 @@ describe('as time goes by', () => {
         async () => expect(await taintsOf('new')).toEqual(['node.kubernetes.io/not-ready:NoSchedule']),
         SOON,
       )
-      await beat('new')
-      await vi.waitFor(async () => expect(await taintsOf('new')).toEqual([]), SOON)
+      await vi.waitFor(async () => {
+        await beat('new')
+        expect(await taintsOf('new')).toEqual([])
+      }, SOON)
     })
 
     test.concurrent('one that says it is not ready is tainted for eviction too', async () => {
@@ -412,8 +414,11 @@ describe('as time goes by', () => {
         metadata: { name: 'mine' },
         spec: { taints: [{ key: 'example.org/mine', effect: 'NoSchedule' }] },
       })
-      await beat('mine')
-      await vi.waitFor(async () => expect(await taintsOf('mine')).toEqual(['example.org/mine:NoSchedule']), SOON)
+      // On this clock it is silent again a moment after each beat.
+      await vi.waitFor(async () => {
+        await beat('mine')
+        expect(await taintsOf('mine')).toEqual(['example.org/mine:NoSchedule'])
+      }, SOON)
     })
   })
 })

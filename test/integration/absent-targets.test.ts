@@ -130,9 +130,16 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'machine revoke': [[ABSENT]],
 }
 
-/** What `run` takes behind `--` are options of further clusters; a branch that has no preview yet is what is waited for; stops of the brake, pools and components are
+/** What `run` takes behind `--` are options of further clusters; a branch that has no preview yet is what is waited for or made; stops of the brake, pools and components are
  * no objects. */
-const NO_OBJECT: ReadonlySet<string> = new Set(['run', 'preview wait', 'brake lift', 'report pool', 'report component'])
+const NO_OBJECT: ReadonlySet<string> = new Set([
+  'run',
+  'preview wait',
+  'preview run',
+  'brake lift',
+  'report pool',
+  'report component',
+])
 
 const commandsWithTarget = (command: Command, path: readonly string[] = []): readonly string[] => [
   ...(command.registeredArguments.length > 0 &&

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { release } from '#test/doubles/node/release.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { AgentBench, eventually } from './agent-bench.ts'
 
 const bench = new AgentBench()
@@ -88,4 +88,39 @@ test('S21 nothing is run under a permit for something else, nor while the node i
   )
   await eventually('a look at the permit', asked('operationpermits/other'), (n) => n > 0)
   expect([await steps('wrong-permit'), readFileSync(ran, 'utf8')]).toEqual([[], 'it; exit 9\n'])
+})
+
+test('S21 a script that nobody signed, or that was changed since, is not run, and its step fails', async () => {
+  rmSync(ran, { force: true })
+  const stranger = newPublisher()
+  for (const [component, publisher] of [
+    ['stray', stranger],
+    ['bent', bench.publisher],
+  ] as const) {
+    const entries = [{ name: component, content: `#!/bin/sh\necho ${component} >> ${ran}\n`, mode: 0o755 }]
+    const made = release(publisher, {
+      component,
+      version: '1.0.0',
+      entries,
+      spec: { type: 'Script', script: { command: [`/opt/${component}/${component}`], timeout: '10s' } },
+    })
+    const artifact =
+      component === 'bent'
+        ? Buffer.from(made.artifact.toString('latin1').replace('echo', 'exec'), 'latin1')
+        : made.artifact
+    await bench.publish({ ...made, artifact })
+    await bench.permit(`for-${component}`, 'RunScript', 'Granted')
+    await bench.job(component, [{ runScript: { component, version: '1.0.0' } }], `for-${component}`)
+  }
+  await bench.listJobs(['stray', 'bent'])
+  for (const job of ['stray', 'bent'])
+    await eventually(
+      `the step of ${job}`,
+      () => steps(job),
+      (s) => s[0] === 'runScript Failed',
+      60_000,
+    )
+  const outputs = await Promise.all(['stray', 'bent'].map(async (job) => (await bench.steps(job))[0]?.output ?? ''))
+  expect(outputs).toEqual([expect.stringMatching(/sign|key/), expect.stringMatching(/sha256|digest|hash/i)])
+  expect(existsSync(ran)).toBe(false)
 })

@@ -1,13 +1,13 @@
-// Agents two minors older and two minors newer than everything else install, upgrade and repair under today's controllers and today's kinds: bundled agents as
-// real processes, whose programs say less, or more, than today's do.
+// Agents unlike the rest install, upgrade and repair under today's controllers and today's kinds, as real processes of their bundle: two minors older and two
+// minors newer than everything else, whose programs say less, or more, than today's do; and today's on a processor of another kind, under emulation.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { release as kernelRelease, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
 import { loopbackAddress } from '#agent/node/address.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -28,6 +28,7 @@ import { MemoryProvider, type MemoryHost } from '#test/doubles/providers/memory-
 import { unwellComponent } from '../../rules/component/unwell-component.ts'
 import { RepairBench } from '#test/support/benches/repair-bench.ts'
 import { eventually } from './agent-bench.ts'
+import { type ArmNode, armNode } from '#test/support/images/arm-node.ts'
 import { programFile } from '#test/support/tools/own-build.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -37,11 +38,17 @@ const PATIENCE_MS = 200_000
 /** What the program of an agent of that age says instead of what today's says. Each pattern has to be there. */
 type Changes = readonly (readonly [what: RegExp, instead: string])[]
 
-const AGES: Readonly<Record<string, { readonly version: string; readonly changes: Changes }>> = {
+interface Unlike {
+  readonly version: string
+  readonly changes: Changes
+  readonly arch?: string
+}
+
+const AGENTS: Readonly<Record<string, Unlike>> = {
   older: {
     version: '0.0.1',
     changes: [
-      [/platform: \{\s*os: facts\.os,\s*arch: facts\.arch,\s*kernel: facts\.kernel\s*\},?/, ''],
+      [/platform: platformOf\(facts\),?/, ''],
       [/phase,\s*folder,\s*publicKey\s*\}\)/, 'phase, folder })'],
       [/\.\.\.current === void 0 \? \{\} : \{ digest: current\.digest \},?/, ''],
       [/\.\.\.drift === void 0 \? \{\} : \{ drifted: [^}]*\},?/, ''],
@@ -52,18 +59,22 @@ const AGES: Readonly<Record<string, { readonly version: string; readonly changes
     version: '0.3.0',
     changes: [
       [/bootID: facts\.bootId,\s*agent: \{/, '$&channel: "fast",'],
-      [/platform: \{\s*os: facts\.os,/, 'load: { one: 1 }, health: [{ name: "x" }], $&'],
+      [/platform: platformOf\(facts\)/, 'load: { one: 1 }, health: [{ name: "x" }], $&'],
       [/name: component,\s*state,/, '$& hint: "new", tries: 3,'],
       [/executor: "Agent",/, '$& exitCode: 0,'],
     ],
   },
+  arm: { version: VERSION, changes: [], arch: 'arm64' },
 }
+const MACHINES = Object.keys(AGENTS)
 
 const folder = mkdtempSync(join(tmpdir(), 'kubenode-skew-'))
 const publisher = newPublisher()
 const hosts = new Map<string, MemoryHost>()
 const provider = new MemoryProvider({ clock: systemClock, name: 'skew', hosts })
 const stop = new AbortController()
+/** Or why none can run here. */
+let arm: ArmNode | string = ''
 const agents: ChildProcess[] = []
 let bench: RepairBench
 
@@ -99,9 +110,20 @@ require('node:http').createServer((q, r) => { r.statusCode = fs.existsSync(sick)
     },
   })
 
+function needsEmulator({ skip }: TestContext, machine: string): void {
+  if (AGENTS[machine]?.arch !== undefined && typeof arm === 'string') skip(`no emulated processor: ${arm}`)
+}
+
+/** What runs the agent of a machine. */
+function nodeOf(machine: string): readonly [string, ...string[]] {
+  if (AGENTS[machine]?.arch === undefined) return [execPath]
+  if (typeof arm === 'string') throw new Error(arm)
+  return [...arm.command, arm.node]
+}
+
 /** The bundle of today, changed into one of another age. */
 function programOf(age: string, bundle: string): string {
-  const { version, changes } = AGES[age] ?? { version: VERSION, changes: [] }
+  const { version, changes } = AGENTS[age] ?? { version: VERSION, changes: [] }
   const own: Changes = [[new RegExp(`"${VERSION.replaceAll('.', '\\.')}"`), JSON.stringify(version)], ...changes]
   return own.reduce((text, [what, instead]) => {
     if (!what.test(text)) throw new Error(`the bundle has nothing like ${String(what)}: the test has to follow it`)
@@ -123,7 +145,8 @@ function startAgent(machine: string, bundle: string): void {
   )
   const program = join(folder, `${machine}.mjs`)
   writeFileSync(program, programOf(machine, bundle))
-  agents.push(spawn(execPath, [program, '--root', nodeFolder(machine)], { stdio: ['ignore', 'ignore', 'pipe'] }))
+  const [node, ...before] = nodeOf(machine)
+  agents.push(spawn(node, [...before, program, '--root', nodeFolder(machine)], { stdio: ['ignore', 'ignore', 'pipe'] }))
   let log = ''
   agents.at(-1)?.stderr?.on('data', (d: Buffer) => writeFileSync(join(folder, `${machine}.log`), (log += d.toString())))
 }
@@ -143,6 +166,7 @@ async function addFutureField(): Promise<void> {
 }
 
 beforeAll(async () => {
+  arm = await armNode(folder)
   mkdirSync(join(folder, 'artifacts'), { recursive: true })
   writeFileSync(join(folder, 'artifacts/trust.json'), JSON.stringify(publisher.trust()))
   await bundleAgent({ root: ROOT, out: join(folder, 'agent'), prefix: '/opt/kubenode' })
@@ -166,7 +190,7 @@ beforeAll(async () => {
     components: [{ name: 'beacon', version: '1.0.0' }],
     rollout: { steps: [1, 5], maxUnavailable: 2, soak: '0s' },
   })
-  for (const name of Object.keys(AGES))
+  for (const name of MACHINES.filter((m) => AGENTS[m]?.arch === undefined || typeof arm !== 'string'))
     await bench.admin.create(machineType, {
       apiVersion: API_GROUP_VERSION,
       kind: 'Machine',
@@ -181,7 +205,7 @@ afterAll(async () => {
     agent.kill('SIGKILL')
     if (agent.exitCode === null && agent.signalCode === null) await once(agent, 'exit')
   }
-  for (const machine of Object.keys(AGES)) {
+  for (const machine of MACHINES) {
     const args = [programFile('agent-main'), '--root', nodeFolder(machine), '--stop']
     await once(spawn(execPath, args, { stdio: 'ignore' }), 'exit')
   }
@@ -204,32 +228,42 @@ async function reaches(name: string, version: string): Promise<void> {
   }
 }
 
-test('both join, install and say of which age they are', async () => {
-  for (const [name, { version }] of Object.entries(AGES)) {
-    await reaches(name, '1.0.0')
-    expect((await statusOf(name))?.agent?.version).toBe(version)
-  }
-  // The older one reports less; additional fields of the newer one are ignored without blocking the rest.
+test.for(MACHINES)('the agent that is %s joins, installs and says what it is', async (name, context) => {
+  needsEmulator(context, name)
+  await reaches(name, '1.0.0')
+  const status = await statusOf(name)
+  const { version, arch } = AGENTS[name] ?? {}
+  expect(status?.agent?.version).toBe(version)
+  if (arch !== undefined) expect(status?.platform?.arch).toBe(arch)
+})
+
+test('an older one reports less, and more from a newer one is left out', async () => {
   const [older, newer] = [await statusOf('older'), await statusOf('newer')]
-  expect([older?.platform, older?.components?.[0]?.digest, newer?.platform?.os]).toEqual([
+  expect([older?.platform, older?.components?.[0]?.digest, newer?.platform?.kernel]).toEqual([
     undefined,
     undefined,
-    'linux',
+    kernelRelease(),
   ])
   expect(JSON.stringify(newer)).not.toMatch(/"(load|hint|tries|channel)"/)
   expect(readFileSync(join(folder, 'newer.log'), 'utf8')).toContain('field not known to this API server is omitted')
   expect((await bench.admin.get(machineType, { name: 'older' }))?.spec).toMatchObject({ urgency: 'High' })
 })
 
-test('both are upgraded under the permits of a rollout', async () => {
-  const value = { spec: { components: [{ name: 'beacon', version: '1.1.0' }] } }
-  await bench.admin.patch(machineComponentSet, { name: 'base' }, { type: 'merge', value })
-  for (const name of Object.keys(AGES)) await reaches(name, '1.1.0')
+describe('under the permits of a rollout', () => {
+  beforeAll(async () => {
+    const value = { spec: { components: [{ name: 'beacon', version: '1.1.0' }] } }
+    await bench.admin.patch(machineComponentSet, { name: 'base' }, { type: 'merge', value })
+  })
+  test.for(MACHINES)('the agent that is %s is upgraded', async (name, context) => {
+    needsEmulator(context, name)
+    await reaches(name, '1.1.0')
+  })
 })
 
-test('both are repaired by a rule, under a permit', async () => {
-  await bench.rule('unwell-beacon', unwellComponent('beacon'))
-  for (const name of Object.keys(AGES)) {
+describe('by a rule, under a permit', () => {
+  beforeAll(() => bench.rule('unwell-beacon', unwellComponent('beacon')))
+  test.for(MACHINES)('the machine of the agent that is %s is repaired', async (name, context) => {
+    needsEmulator(context, name)
     writeFileSync(sick(name), '')
     const job = await eventually(
       `a repair of ${name}`,
@@ -239,6 +273,6 @@ test('both are repaired by a rule, under a permit', async () => {
     )
     expect([job?.status?.outcome, job?.status?.steps?.[0]?.outcome]).toEqual(['Succeeded', 'Succeeded'])
     await reaches(name, '1.1.0')
-  }
-  expect(bench.forbidden()).toEqual([])
+  })
+  afterAll(() => expect(bench.forbidden()).toEqual([]))
 })

@@ -74,8 +74,27 @@ test('its checks pass, and a plan shows its objects', async () => {
   expect(tested.err).toMatch(/(\d+) of \1 cases passed/)
   expect((await inside(repository, 'rules', 'coverage', ...CAGE)).code).toBe(0)
   const plan = await inside(repository, 'plan', ...CAGE)
-  expect(plan.out).toMatch(/hub: 36 to add, 0 to change, 0 to remove/)
+  expect(plan.out).toMatch(/hub: 38 to add, 0 to change, 0 to remove/)
   expect(plan.code).toBe(0)
+})
+
+test('its scenarios pass on assumed machines, and fail once a rule no longer repairs', async () => {
+  const repository = repositoryOf()
+  repository.commit({})
+  const simulated = () =>
+    inside(repository, 'simulate', '--dirty', '--fleet-cluster', 'hub', '--machines', '10', '--seeds', '2', ...CAGE)
+  const held = await simulated()
+  expect(held, held.out + held.err).toMatchObject({ code: 0 })
+  expect(held.out).toContain('no cluster was read: 10 working machines of 1 declared MachineSet assumed')
+  expect(held.out.match(/✔ 3 of 3 expectations hold/g)).toHaveLength(2)
+  const rules = join(repository.dir, 'fleet/rules.ts')
+  const enforced = `onlyRestarts(serviceUnhealthy('KubeletUnhealthy', 'kubelet'))`
+  const text = readFileSync(rules, 'utf8')
+  expect(text).toContain(enforced)
+  writeFileSync(rules, text.replace(enforced, `{ ...${enforced}, mode: 'DryRun' }`))
+  const failed = await simulated()
+  expect(failed.err).toContain('not as expected: kubelets-hang: faults.open == 0')
+  expect(failed.code).toBe(1)
 })
 
 describe('a provider that no controller serves', () => {
@@ -154,7 +173,7 @@ describe('S7, S15 a commit cannot choose what the name kubenode means, nor reach
       put(repository, 'fleet/evil.ts', EVIL)
     })
     expect(err).not.toContain('package of the commit')
-    expect(out).toMatch(/hub: 36 to add/)
+    expect(out).toMatch(/hub: 38 to add/)
     expect(code).toBe(0)
   })
 

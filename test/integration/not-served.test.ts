@@ -27,7 +27,6 @@ const STORED: Machine = {
 /** A spec for each field, whole enough for the rules of its definition. */
 const USES: Readonly<Record<string, object>> = {
   'Machine spec.channel': { channel: 'SSH', ssh },
-  'Machine spec.ssh': { ssh },
   'MachineSet spec.template.spec.channel': { template: { spec: { channel: 'SSH', ssh } } },
   'MachineSet spec.template.spec.ssh': { template: { spec: { ssh } } },
   'MachineComponent spec.type': { type: 'OS', disruption: 'Reboot' },
@@ -85,7 +84,9 @@ describe('on a server', () => {
     const change = (patch: object) => client.patch(machine, key, { type: 'merge', value: patch as Json })
     await change({ metadata: { labels: { a: 'b' } } })
     await change({ spec: { pool: 'other' } })
-    await expect(change({ spec: { ssh: { ...ssh, host: 'b' } } })).rejects.toThrow(/spec.ssh is not served yet/)
+    // A Machine keeps this channel until it gets another one, and cannot get it again.
+    await change({ spec: { channel: 'Agent' } })
+    await expect(change({ spec: { channel: 'SSH' } })).rejects.toThrow(/spec.channel.* is not served yet/)
     await client.delete(machine, key)
     expect(await client.get(machine, key)).toMatchObject({ metadata: { deletionTimestamp: expect.any(String) } })
     await change({ metadata: { finalizers: null } })

@@ -71,6 +71,7 @@ beforeAll(async () => {
     ...base,
     environment: {},
     client,
+    server: 'https://192.0.2.1',
     agentEvents: agentEvents({ client, clock: systemClock, machine: 'm', machineUid: () => undefined }),
     node: 'n',
     nodeUid: () => undefined,

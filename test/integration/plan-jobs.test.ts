@@ -30,6 +30,14 @@ interface Workflow {
 const workflow = (name: string): Workflow => parse(readFileSync(`deploy/ci/github/${name}.yml`, 'utf8')) as Workflow
 const stepsOf = (name: string): readonly Step[] => Object.values(workflow(name).jobs).flatMap((j) => j.steps)
 
+interface GitLabJob {
+  readonly script: readonly string[]
+  readonly rules?: readonly unknown[]
+  readonly environment?: unknown
+}
+const gitlab = parse(readFileSync('deploy/ci/gitlab/plan.gitlab-ci.yml', 'utf8')) as Readonly<Record<string, GitLabJob>>
+const scriptOf = (job: string): string => (gitlab[job]?.script ?? []).join('\n')
+
 const hasJq = spawnSync('jq', ['--version']).status === 0
 
 let home = ''
@@ -99,6 +107,8 @@ const RUN_OR_READ_BY_NPM: readonly (readonly [string])[] = [
   ['apps/one/binding.gyp'],
   ['inventory'],
   ['vendor'],
+  ['rules'],
+  ['rules/history/prod.jsonl.gz'],
 ]
 
 describe('the job that posts', () => {
@@ -304,20 +314,124 @@ describe('the job that plans', () => {
     )
   })
 
+  describe.each([
+    ['of GitHub', script, env, `--base ${env.MERGED}^1 --commit ${env.MERGED}`],
+    [
+      'of GitLab',
+      scriptOf('plan'),
+      { CI_MERGE_REQUEST_DIFF_BASE_SHA: 'b'.repeat(40), CI_COMMIT_SHA: 'a'.repeat(40) },
+      `--base ${'b'.repeat(40)} --commit ${'a'.repeat(40)} --weak-cage allow`,
+    ],
+  ])('changed rules and policies, in the job %s', (_, text, variables, range) => {
+    /** The plan has this object among its changes; a replay answers with this text and code. */
+    const npx = (kind: string, replayed = 'replayed', code = 0) => {
+      program('npm', '#!/bin/bash\n')
+      program(
+        'npx',
+        `#!/bin/bash\necho "$*" >> "$HOME/calls"\ncase "$*" in *backtest*) printf '${replayed}'; exit ${code} ;; *json) echo '{"ref": {"kind": "${kind}"}}' ;; *) echo '# plan' ;; esac\n`,
+      )
+    }
+    const plan = () => readFileSync(join(home, 'plan/plan.md'), 'utf8')
+    const replays = () =>
+      readFileSync(join(home, 'calls'), 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('backtest'))
+    beforeEach(() => mkdirSync(join(home, 'rules/history'), { recursive: true }))
+    const keep = (...names: readonly string[]) => {
+      for (const name of names) writeFileSync(join(home, 'rules/history', name), '')
+    }
+
+    test.each([
+      ['NodeRemedier', 0],
+      ['DefenderPolicy', 0],
+      ['NodeRemedier', 1],
+    ])(
+      'a changed %s is replayed on each history, below the plan, whatever the gates say (exit code %i)',
+      (kind, code) => {
+        npx(kind, 'replayed\\n', code)
+        keep('prod-1.jsonl.gz', 'prod-2.jsonl.gz', 'README.md')
+        expect(run(text, variables).status).toBe(0)
+        expect(replays()).toEqual(
+          ['prod-1', 'prod-2'].map(
+            (name) =>
+              `kubenode rules backtest --history rules/history/${name}.jsonl.gz --fleet-cluster ${name} ${range} -o markdown`,
+          ),
+        )
+        expect(plan()).toBe('# plan\n\n### Changed rules and policies, replayed\n\nreplayed\nreplayed\n')
+      },
+    )
+
+    test('other changes are not replayed', () => {
+      npx('MachineSet')
+      keep('prod-1.jsonl.gz')
+      expect(run(text, variables)).toMatchObject({
+        status: 0,
+        stdout: 'no rule or policy changes: no history is replayed\n',
+      })
+      expect([replays(), plan()]).toEqual([[], '# plan\n'])
+    })
+
+    test('without a history, and for one that cannot be replayed, the comment says so', () => {
+      npx('NodeRemedier', '', 2)
+      expect(run(text, variables).status).toBe(0)
+      expect(plan()).toContain('There is no history in `rules/history`')
+      keep('prod-1.jsonl.gz')
+      expect(run(text, variables).status).toBe(0)
+      expect(plan()).toContain('A history could not be replayed')
+    })
+
+    test('a replay that is too long for a comment is kept, and the comment says so', () => {
+      npx('NodeRemedier', `%${text === script ? 70_000 : 1_000_000}s`)
+      keep('prod-1.jsonl.gz')
+      expect(run(text, variables).status).toBe(0)
+      expect(plan()).toBe(
+        `# plan\n\nRules or policies change; their replay is too long for this ${text === script ? 'comment' : 'note'} and is with the results of the job.\n`,
+      )
+      expect(readFileSync(join(home, 'plan/backtest.md'), 'utf8').length).toBeGreaterThan(70_000)
+    })
+
+    test('histories for which the time does not suffice are named, and the plan is there', () => {
+      npx('NodeRemedier', 'replayed\\n')
+      // A clock that only replays move: each takes its limit, and the first does not end within it.
+      writeFileSync(join(home, 'time'), '0')
+      program('date', '#!/bin/bash\ncat "$HOME/time"\n')
+      program(
+        'timeout',
+        `#!/bin/bash
+echo "backtest may take $1" >> "$HOME/calls"
+echo $(($(cat "$HOME/time") + $1)) > "$HOME/time"
+shift
+"$@"
+case "$*" in *prod-1*) exit 124 ;; esac
+`,
+      )
+      keep('prod-1.jsonl.gz', 'prod-2.jsonl.gz', 'prod-3.jsonl.gz', 'prod-4.jsonl.gz')
+      expect(run(text, variables).status).toBe(0)
+      expect(replays().filter((line) => line.includes('may take'))).toEqual([
+        'backtest may take 900',
+        'backtest may take 300',
+      ])
+      expect(plan()).toMatch(/^# plan\n/)
+      expect(plan()).toContain(
+        'Not replayed, since the time was over (15 minutes each, 20 for all): prod-1 prod-3 prod-4\n',
+      )
+    })
+
+    test('a link in place of a history is not followed', () => {
+      npx('NodeRemedier')
+      writeFileSync(join(home, 'secret'), '')
+      symlinkSync(join(home, 'secret'), join(home, 'rules/history/prod-1.jsonl.gz'))
+      expect(run(text, variables).status).toBe(0)
+      expect(replays()).toEqual([])
+    })
+  })
+
   test('an error of the plan fails the job, and what was said of it is kept', () => {
     program('npx', '#!/bin/bash\necho "{}"\nexit 2\n')
     expect(run(script, env).status).toBe(2)
     expect(readFileSync(join(home, 'plan/plan.md'), 'utf8')).toBe('{}\n')
   })
 })
-
-interface GitLabJob {
-  readonly script: readonly string[]
-  readonly rules?: readonly unknown[]
-  readonly environment?: unknown
-}
-const gitlab = parse(readFileSync('deploy/ci/gitlab/plan.gitlab-ci.yml', 'utf8')) as Readonly<Record<string, GitLabJob>>
-const scriptOf = (job: string): string => (gitlab[job]?.script ?? []).join('\n')
 
 /** Answers the questions of the job, and writes down every call with the bodies that it sends from files. */
 const CURL = `#!/bin/bash

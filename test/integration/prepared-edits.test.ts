@@ -145,7 +145,7 @@ test('rules enforce shows what the rule would have done, and adds it to the list
   const { code, out, err } = await kubenode('rules', 'enforce', 'not-ready', '--stage', 'prod', '--write')
   expect(err).toContain('edited fleet/enforced.json')
   expect(code).toBe(0)
-  expect(out).toContain('remedier/not-ready: mode DryRun; true for 1 of 3 nodes now')
+  expect(out).toMatch(/^remedier\/not-ready in \S.*: mode DryRun; true for 1 of 3 nodes now$/m)
   expect(out).toContain('dry runs on record: 2 on 2 nodes')
   expect(out).toContain('node n-1: would have run cordon, reboot (rung 0)')
   expect(out).toContain("git commit -m 'rules: enforce not-ready' -- fleet/enforced.json")

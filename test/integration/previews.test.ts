@@ -2,7 +2,7 @@
 // and sync as its own user.
 import { onlyInFull } from '#test/support/tools/full.ts'
 import { builtCage } from '#test/support/tools/own-build.ts'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { run } from '#cli/program.ts'
@@ -214,7 +214,7 @@ async function kubenode(...argv: readonly string[]): Promise<readonly [number, s
   )
   const say = (text: string) => void said.push(text)
   const io = { out: say, err: say, cwd: repository.folder, env: {}, isTerminal: false }
-  return [await run([...argv, '--kubeconfig', file], io), said.join('')]
+  return [await run(['--kubeconfig', file, ...argv], io), said.join('')]
 }
 
 const isReadyAt = (commit: string) => (p: Entry) => p.phase === 'Ready' && p.commit === commit
@@ -269,6 +269,51 @@ test('a branch gets a cluster with its own objects, its next commit reaches that
   expect(foldersIn(world)).toHaveLength(1)
   const secret = { name: `cluster-${cluster}`, namespace: CLUSTERS_NAMESPACE }
   expect(await world.admin.get(coreKind('Secret'), secret)).toBeUndefined()
+})
+
+test('a job takes a cluster for its commit, runs a program with its kubeconfig, and gives it back whatever the program does', async () => {
+  await begin()
+  await world.admin.patch(
+    fleetSource,
+    { name: 'fleet', namespace: SYSTEM_NAMESPACE },
+    { type: 'merge', value: { spec: { previews: { mode: 'Commit' } } } },
+  )
+  stops.push(await startSync())
+  await world.untilPhase('dev', 'Ready')
+  repository.write(fleet('of the job'))
+  repository.run([...repository.signedBy('ada'), 'commit', '-S', '--quiet', '--allow-empty', '-m', 'for the job'])
+  const inClone = ['--repo', repository.work, '--timeout', '5m', '--'] as const
+
+  const seen = join(repository.folder, 'seen')
+  const program = `
+    const { readFileSync, writeFileSync } = require('node:fs')
+    writeFileSync(process.argv[1], readFileSync(process.env.KUBECONFIG, 'utf8'))
+    process.exit(7)`
+  const [code, said] = await kubenode(
+    'preview',
+    'run',
+    'preview/ci-1',
+    ...inClone,
+    process.execPath,
+    '-e',
+    program,
+    seen,
+  )
+  expect(said).toContain('preview/ci-1 is Ready on cluster/pv-preview-ci-1-')
+  expect(said).toContain('preview/ci-1 is deleted, and its cluster with it')
+  expect(code).toBe(7)
+  const { server: reached } = parseSafeKubeconfig(readFileSync(seen, 'utf8'), 'preview').config
+  expect([reached, world.hub.url]).toEqual([expect.stringMatching(/^https:/), expect.not.stringContaining(reached)])
+  await world.until('its cluster is gone', async () => (await namesNow()).join(',') === 'dev')
+
+  // A branch of another user is neither moved nor deleted.
+  const theirs = pushBranch('preview/theirs', fleet('theirs'))
+  const [refused, why] = await kubenode('preview', 'run', 'preview/theirs', ...inClone, 'true')
+  expect([refused, why]).toEqual([2, expect.stringContaining('KN1386')])
+  expect(repository.git('ls-remote', 'origin', 'refs/heads/preview/theirs')).toContain(theirs)
+  const [missing, whyMissing] = await kubenode('preview', 'run', 'preview/ci-2', ...inClone, 'no-such-program')
+  expect([missing, whyMissing]).toEqual([2, expect.stringContaining('KN1208')])
+  expect(repository.git('ls-remote', 'origin', 'refs/heads/preview/ci-2')).toBe('')
 })
 
 test('a branch reaches neither the hub nor another cluster, and an unsigned one, one beyond the cap and one that is deleted at once get nothing', async (context) => {

@@ -120,7 +120,7 @@ test('a soak is ended by promote, the next stage waits for its window, and a web
   // The soak is over, so only the window holds it.
   await eventually(newest, (r) => r?.status?.waitingFor?.predicate === 'WaitingForWindow')
   expect(await has('prod')).toBe(false)
-  expect((await kubenode('why', `release/${name}`)).said).toContain('no maintenance window is open')
+  expect((await kubenode('why', `release/${name}`)).said).toContain('no maintenance window of stage prod is open')
   const again = await kubenode('release', 'promote', name, '--reason', 'hurry')
   expect(again).toMatchObject({ code: 2, said: expect.stringMatching(/^KN1374: .*WaitingForWindow/) as string })
   expect(heard).not.toContain('Succeeded')

@@ -174,7 +174,7 @@ test('what does not become healthy in test never reaches prod; the next commit t
   )
   expect(waiting?.clusters?.[0]?.waitingFor).toMatchObject({
     predicate: 'Progressing',
-    seen: 'MachineSet.kubenode.io/workers: no status reported yet',
+    seen: 'machineset/workers: no status reported yet',
   })
   expect(waiting?.clusters?.[1]).toMatchObject({
     name: 'prod',

@@ -14,6 +14,7 @@ const FACES = /^src\/(?:cli|console|install|programs\/local|sync\/notify\/(?!rec
 const READ_CONDITIONS: Readonly<Record<string, string>> = {
   'src/console/server/machine-row.ts': 'a row of numbers and states of a machine',
   'src/console/server/node-topic.ts': 'a row for each condition of a node, as data',
+  'src/console/server/views/node-kubernetes.ts': 'the words of the server about pods that are not ready',
   'src/programs/local/plan-clusters.ts': 'which clusters get programs on this machine',
   'src/install/checks/observe.ts': 'how many nodes are Ready',
   'src/install/checks/signer.ts': 'whether a signer answered a request',

@@ -11,6 +11,7 @@ import { outlineText } from '#build/outlined.ts'
 import { COMMAND_PAGE } from '#build/reference/command-page.ts'
 import { CONTRACT_PAGES } from '#build/reference/contract-pages.ts'
 import { ERROR_PAGE } from '#build/reference/error-page.ts'
+import { FIGURES_PAGE } from '#build/reference/figures-page.ts'
 import { PROVIDER_PAGE } from '#build/reference/provider-page.ts'
 import { PROVIDER_PROTOCOL_PAGE } from '#build/reference/provider-protocol-page.ts'
 import { ROOM_PAGE } from '#build/reference/room-page.ts'
@@ -36,6 +37,7 @@ test.each(GENERATED_DIRECTORIES.map((d) => [d] as const))('%s holds nothing else
           ...CONTRACT_PAGES,
           COMMAND_PAGE,
           ERROR_PAGE,
+          FIGURES_PAGE,
           PROVIDER_PAGE,
           PROVIDER_PROTOCOL_PAGE,
           ROOM_PAGE,

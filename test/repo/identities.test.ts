@@ -21,6 +21,14 @@ const TRIED: Readonly<Record<string, readonly (readonly [file: string, words: st
     ['attacks/agent-account', 'a revoked agent writes the status'],
   ],
   'join token': [['attacks/quiet-keys', 'a join token']],
+  'a key for joining hosts over SSH': [
+    ['integration/ssh-join', 'without the label of its owner opens no host'],
+    ['attacks/person', 'lets a key that they may not use log in'],
+  ],
+  'a rescue key': [
+    ['attacks/rescue-key', 'no shell, no terminal'],
+    ['attacks/person', 'they name a rescue key that they may not use'],
+  ],
   'sync on a member': [
     ['attacks/program-keys', 'the key of sync on a member'],
     ['attacks/trust-zones', 'the key of sync makes a namespace'],

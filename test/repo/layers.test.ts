@@ -8,7 +8,7 @@ const GROUND = ['policy', 'kube', 'api', 'lib']
 /** What several parts mean alike: what is asked before a disruption, what is declared, nodes, who is who, and what is applied. */
 const SHARED = ['permits', 'declared', 'nodes', 'identity', 'delivery', 'measure']
 /** Hosts, artifacts and control planes: what lies outside a cluster. */
-const OUTSIDE = ['providers', 'artifacts', 'controlplanes']
+const OUTSIDE = ['providers', 'artifacts', 'controlplanes', 'ssh']
 const BELOW_PARTS = [...OUTSIDE, ...SHARED, 'runtime', ...GROUND]
 const PARTS = ['controllers', 'defender', 'history', 'sync']
 
@@ -26,6 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   delivery: ['declared', 'nodes', 'permits', 'runtime', ...GROUND],
   measure: ['declared', 'nodes', 'permits', 'runtime', ...GROUND],
   providers: ['runtime', ...GROUND],
+  ssh: ['api', 'lib'],
   artifacts: ['identity', 'providers', 'runtime', ...GROUND],
   controlplanes: ['identity', 'runtime', ...GROUND],
   // Apart: a product in itself, which knows of KubeNode nothing but how objects and schemas are written.
@@ -33,7 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sync: BELOW_PARTS,
   controllers: BELOW_PARTS,
   defender: BELOW_PARTS,
-  agent: ['artifacts', 'identity', 'nodes', 'providers', 'runtime', ...GROUND],
+  agent: ['artifacts', 'identity', 'nodes', 'providers', 'ssh', 'runtime', ...GROUND],
   history: BELOW_PARTS,
   explain: [...PARTS, ...BELOW_PARTS],
   forecast: ['explain', ...PARTS, ...BELOW_PARTS],

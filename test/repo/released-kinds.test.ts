@@ -126,6 +126,29 @@ describe('a change that only adds is none', () => {
     ],
   ])('%s', (_, path, edit) => expect(problemsAfter(path, edit)).toEqual([]))
 
+  const union = (end: string, ...names: readonly string[]) => [
+    { rule: `${names.map((name) => `(has(self.${name}) ? 1 : 0)`).join(' + ')} ${end}` },
+  ]
+  const widened = (before: readonly Part[], after: readonly Part[]) => {
+    const kinds = [before, after].map((rules) => {
+      const all = structuredClone(released) as unknown as (Part & KubeObject)[]
+      const machines = all.find((d) => d.metadata.name === 'machines.kubenode.io')
+      if (machines === undefined) throw new Error('0.1.0 had machines')
+      withNew(partOf(machines, SPEC), 'x-kubernetes-validations', rules)
+      return all
+    })
+    return additiveProblems(kinds[0] ?? [], kinds[1] ?? [])
+  }
+
+  test('a union with a new member, but not with a field that anyone could set before', () => {
+    const before = union('== 1', 'zone', 'rack')
+    expect(widened(before, union('== 1', 'zone', 'row', 'rack'))).toEqual([])
+    expect(widened(before, union('== 1', 'zone', 'rack', 'pool'))).toHaveLength(1)
+    expect(widened(before, union('== 1', 'zone', 'row'))).toHaveLength(1)
+    expect(widened(before, union('<= 1', 'zone', 'row', 'rack'))).toHaveLength(1)
+    expect(widened(before, [{ rule: 'has(self.zone)' }])).toHaveLength(1)
+  })
+
   test('a required field with a default, which the server fills in', () =>
     expect(
       problemsAfter(SPEC, (p) => {

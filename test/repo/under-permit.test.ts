@@ -20,6 +20,7 @@ const DISRUPTIONS: readonly Disruption[] = [
   { what: 'fences', call: /\bfence\(/, within: /^src\/(nodes|controllers)\// },
   { what: 'deletes pods that serve', call: /\bclient\.delete\(podType/, within: /^src\/controllers\/machine\// },
   { what: 'restarts a host', call: /\.reboot\(/, within: /^src\/controllers\// },
+  { what: 'rescues a host', call: /\b(sessions|turn)\.run\(/, within: /^src\/controllers\/remedyjob\// },
   { what: 'switches a host off', call: /\.power\??\.?\([^)]*'Off'/, within: /^src\/controllers\// },
   { what: 'has a source begin its work', call: /\.respond\(/, within: /^src\/controllers\// },
   { what: 'ends a host', call: /\bprovider\.delete\(/, within: /^src\/controllers\// },
@@ -97,7 +98,11 @@ test('a clearance is made in one place alone', () => {
 
 /** A new exemption, or a new use of one, is a decision about safety. */
 const EXEMPT: Readonly<Record<keyof typeof EXEMPTIONS, readonly string[]>> = {
-  NeverServed: ['src/controllers/machine/removal/plan.ts', 'src/controllers/machineset/removal/delete-permitted.ts'],
+  NeverServed: [
+    'src/controllers/machine/removal/plan.ts',
+    'src/controllers/machineset/act.ts',
+    'src/controllers/machineset/removal/delete-permitted.ts',
+  ],
   NotOpenYet: ['src/controllers/machine/workloads/plan.ts'],
   HostGone: ['src/controllers/machineset/act.ts'],
   HostKept: [

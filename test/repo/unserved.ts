@@ -3,7 +3,6 @@
 /** Marked with `unserved` in the kind, so lint and admission refuse it. */
 export const UNSERVED_SPEC = [
   'Machine spec.channel SSH',
-  'Machine spec.ssh',
   'MachineSet spec.template.spec.channel SSH',
   'MachineSet spec.template.spec.ssh',
   'MachineComponent spec.type OS',
@@ -21,7 +20,7 @@ export const UNWRITTEN_STATUS: Readonly<Record<string, string>> = {
 }
 
 /** Parts of a marked field that are in a constant of their own. */
-export const PARTS_OF_UNSERVED = ['cluster addon', 'machine ssh'] as const
+export const PARTS_OF_UNSERVED = ['cluster addon'] as const
 
 /** Used by way of a type of its own with the same names: the file that names them. */
 export const USED_AS: Readonly<Record<string, string>> = {

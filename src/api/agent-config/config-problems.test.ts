@@ -65,6 +65,11 @@ test.each<[string, unknown, readonly unknown[]]>([
     [expect.stringMatching(/clearedBy\.LampDark is not a list of operations; use .*reinstallComponent/)],
   ],
   [
+    'allowed firmware without a model',
+    { detectors: { firmware: { allowed: ['nvme X=1', 'nvme=1'] } } },
+    [expect.stringMatching(/detectors\.firmware\.allowed is not a list of texts such as "nvme MODEL/)],
+  ],
+  [
     'a detector that is none',
     { detectors: { disc: false } },
     [expect.stringMatching(/detectors\.disc .*did you mean disk\?/)],

@@ -2,6 +2,7 @@
 import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { OPERATIONS, type OperationName } from '../kinds/operations.ts'
+import { allowedFirmware, FIRMWARE_KINDS } from './allowed-firmware.ts'
 import { climbs, isNodePath } from './node-paths.ts'
 import { DEFAULT_METRICS, type MetricsConfig, parseMetrics } from './metrics-config.ts'
 import { unknownKeys } from './unknown-keys.ts'
@@ -128,9 +129,18 @@ const TEXTS: Setting = {
     Array.isArray(v) && v.every((t) => typeof t === 'string' && !climbs(t)) ? v.slice(0, MAX_TEXTS) : undefined,
 }
 
+const FIRMWARE: Setting = {
+  is: `a list of texts such as "nvme MODEL*=VERSION|VERSION"; kinds: ${FIRMWARE_KINDS.join(', ')}`,
+  read: (v) =>
+    Array.isArray(v) && v.every((t) => typeof t === 'string' && allowedFirmware(t) !== undefined)
+      ? v.slice(0, MAX_TEXTS)
+      : undefined,
+}
+
 /** Times are durations in the file and milliseconds internally. */
 function settingOf(like: unknown, key: string): Setting {
   if (key.endsWith('Ms')) return DURATION
+  if (key === 'allowed') return FIRMWARE
   if (typeof like === 'number') return NUMBER
   return typeof like === 'boolean' ? FLAG : TEXTS
 }

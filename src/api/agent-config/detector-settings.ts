@@ -21,6 +21,8 @@ export const DETECTOR_DEFAULTS = {
     mustWrite: ['/', '/var'] as readonly string[],
   },
   clock: { isOn: true, everyMs: 300_000, maxSkewMs: 10_000 },
+  /** Asks the node's name servers for the name of the API server, or for these names. */
+  nameLookups: { isOn: true, everyMs: 30_000, timeoutMs: 5_000, failuresInARow: 3, names: [] as readonly string[] },
   crashLoops: { isOn: true, everyMs: 30_000, crashes: 5, windowMs: 600_000 },
   certificates: {
     isOn: true,
@@ -32,7 +34,11 @@ export const DETECTOR_DEFAULTS = {
     /** Certificates are usually renewed at four fifths of their life; one in its last tenth was forgotten. */
     minLeftPercent: 10,
   },
+  /** Reasons of the node or its network; not images that do not exist. */
+  imagePulls: { isOn: true, everyMs: 60_000, windowMs: 600_000, failures: 5 },
+  boot: { isOn: true, everyMs: 300_000, maxMs: 900_000 },
   hungTasks: { isOn: true, everyMs: 30_000, afterMs: 120_000 },
+  rebootRequired: { isOn: true, everyMs: 60_000 },
   /**
    * Checked if its unit exists. Restarted from here only if the agent does not supervise it as a component; supervision already restarts crashed or frozen
    * ones.
@@ -45,6 +51,9 @@ export const DETECTOR_DEFAULTS = {
     timeoutMs: 20_000,
     cooldownMs: 120_000,
     restart: false,
+    /** Slow answers, each of so many in a row; a healthy runtime answers within milliseconds. */
+    slowMs: 2_000,
+    slowInARow: 6,
     services: ['containerd', 'crio', 'docker'] as readonly string[],
   },
   /** Growth of errors in an hour; a few corrected ones a year are normal. */
@@ -70,12 +79,21 @@ export const DETECTOR_DEFAULTS = {
     maxCrcErrors: 100,
   },
   kernelLimits: { isOn: true, everyMs: 30_000, maxUsedPercent: 90, hysteresisPercent: 5 },
+  /** Versions that parts may have: `nvme SAMSUNG MZQL2*=GDC5602Q|GDC5902Q`. Without entries, none is judged. */
+  firmware: { isOn: true, everyMs: 3_600_000, allowed: [] as readonly string[] },
   /** With ipmitool, which takes a slow management controller some seconds. */
   sensors: { isOn: true, everyMs: 300_000, timeoutMs: 60_000 },
   /** With smartctl; disks keep sleeping. */
   diskHealth: { isOn: true, everyMs: 3_600_000, windowMs: 86_400_000, timeoutMs: 30_000, maxUsedPercent: 90 },
   /** With nvidia-smi, which wakes accelerators up. */
   gpu: { isOn: true, everyMs: 300_000, timeoutMs: 10_000 },
+  fpga: { isOn: true, everyMs: 60_000 },
+  /** Its record in /var/lib/rasdaemon, where it runs. */
+  rasdaemon: { isOn: true, everyMs: 300_000 },
+  /** The metrics of DCGM's exporter at 127.0.0.1:9400, where root runs one there. */
+  dcgm: { isOn: true, everyMs: 60_000, timeoutMs: 5_000 },
+  /** The management controller that the host's own file /etc/kubenode/redfish.json names. */
+  redfish: { isOn: true, everyMs: 300_000, timeoutMs: 20_000 },
   mounts: { isOn: true, everyMs: 30_000, afterMs: 60_000 },
 }
 
@@ -87,19 +105,28 @@ export const DETECTOR_CONDITIONS: Readonly<Record<DetectorName, readonly (keyof 
   disk: ['DiskSpaceLow', 'InodesLow', 'DiskFillingUp'],
   readOnly: ['FilesystemReadOnly'],
   clock: ['ClockSkewed'],
+  nameLookups: ['NameLookupsFailing'],
   crashLoops: ['ComponentCrashLooping'],
   certificates: ['CertificateExpiring'],
+  imagePulls: ['ImagePullsFailing'],
+  boot: ['BootSlow'],
   hungTasks: ['TasksHung'],
+  rebootRequired: ['RebootRequired'],
   kubelet: ['KubeletUnhealthy'],
-  runtime: ['ContainerRuntimeUnhealthy'],
+  runtime: ['ContainerRuntimeUnhealthy', 'ContainerRuntimeSlow'],
   memory: ['MemoryFaulty', 'MemoryDegraded'],
   throttling: ['CPUThrottled'],
   pcie: ['PCIeFaulty'],
   storage: ['StorageDegraded', 'FilesystemErrors'],
   links: ['LinkFaulty', 'LinkDegraded'],
   kernelLimits: ['ConntrackFull', 'ProcessLimitNear', 'OpenFileLimitNear'],
+  firmware: ['FirmwareNotAllowed'],
   sensors: ['HardwareAlarm'],
   diskHealth: ['DiskFailing', 'DiskWorn'],
   gpu: ['GPUFaulty', 'GPUNeedsReset'],
+  fpga: ['FPGAFaulty'],
+  rasdaemon: ['MemoryFaulty', 'CPUFaulty', 'PCIeFaulty'],
+  dcgm: ['GPUFaulty', 'GPUNeedsReset'],
+  redfish: ['HardwareAlarm'],
   mounts: ['FilesystemStalled'],
 }

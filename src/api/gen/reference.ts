@@ -107,7 +107,7 @@ export const indexPage = (kinds: readonly ApiKind[]): string =>
   join([
     '# Reference',
     NOTE,
-    `Kinds of \`${API_GROUP_VERSION}\`. What phases, conditions and reasons mean is in [conditions and reasons](conditions.md), what may follow what in [shared protocols](protocol.md), every numbered error in [errors](errors.md), the options of infra providers in [providers](providers.md), how to write one in [the protocol of providers](provider-protocol.md), the shipped rules in [rules](rules.md), how many machines of a small fleet may be worked on at once in [small fleets](small-fleets.md), every command in [commands](commands.md). What KubeNode promises to what it runs: the contracts of [components](component-contract.md), [monitors](monitor-contract.md) and [cases of rules](case-contract.md).`,
+    `Kinds of \`${API_GROUP_VERSION}\`. What phases, conditions and reasons mean is in [conditions and reasons](conditions.md), what may follow what in [shared protocols](protocol.md), every numbered error in [errors](errors.md), the options of infra providers in [providers](providers.md), how to write one in [the protocol of providers](provider-protocol.md), the shipped rules in [rules](rules.md), how many machines of a small fleet may be worked on at once in [small fleets](small-fleets.md), every command in [commands](commands.md), and the figures of replays and simulations in [figures](figures.md). What KubeNode promises to what it runs: the contracts of [components](component-contract.md), [monitors](monitor-contract.md) and [cases of rules](case-contract.md).`,
     table(
       ['kind', 'short', 'where', 'what it is'],
       kinds.map((k) => [

@@ -41,7 +41,7 @@ const OF_KUBERNETES: readonly ('replicas' | 'etcd' | 'resources' | 'extraArgs' |
   'upgrade',
 ]
 
-export const PROGRAM_PLACES = ['Hub', 'None'] as const
+export const PROGRAM_PLACES = ['Hub', 'Cluster', 'None'] as const
 
 /** Checks before an upgrade whose problems a commit may accept. */
 export const ACCEPTABLE = ['DisruptionBudgets', 'UnreadyNodes', 'DeprecatedApis'] as const
@@ -242,7 +242,7 @@ const spec = s.rule(
       ),
       programs: s.optional(
         s.choice(
-          'Where controllers, approver and Defender of the cluster run: on the hub, or nowhere that the hub knows of. Hub when left out for a control plane on the hub, None for a registered cluster, which for Hub needs a Secret of its name in each of kubenode-hosted-controllers, kubenode-hosted-approver and kubenode-hosted-defender.',
+          'Where controllers, approver and Defender of the cluster run: on the hub, in the cluster itself, or nowhere that the hub knows of. With Cluster the hub deploys them there and runs them until their pods are ready; for a registered cluster it means Hub. Hub when left out for a control plane on the hub, None for a registered cluster, which for Hub needs a Secret of its name in each of kubenode-hosted-controllers, kubenode-hosted-approver and kubenode-hosted-defender.',
           PROGRAM_PLACES,
         ),
       ),
@@ -413,6 +413,20 @@ const status = f.waitingStatus('The observed state of the cluster.', {
       }),
       { keys: ['name'], max: MAX_ADDONS },
     ),
+  ),
+  programs: s.optional(
+    s.obj('Where its programs run, of a Cluster whose programs are, or were, deployed into it.', {
+      place: s.choice('Which side runs them now; the holder of the Lease in the cluster leads.', ['Hub', 'Cluster']),
+      since: s.time('Since when.'),
+      unledSince: s.optional(
+        s.time('Since when one of them has no leader, or no pod, although they run in the cluster.'),
+      ),
+      hostedSince: s.optional(
+        s.time('On the way back: since when processes on the hub wait for the Leases of all of them.'),
+      ),
+      returned: s.optional(s.bool('They came back to the hub because the cluster did not run them.')),
+      message: s.optional(f.sentence('What a move waits for, for people.')),
+    }),
   ),
   machines: s.optional(
     s.obj(

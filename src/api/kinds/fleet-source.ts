@@ -5,7 +5,7 @@ import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { signersFields } from './commit-signers.ts'
 import { notified, notifyTargets } from './notify.ts'
-import { heldPrune } from './release.ts'
+import { heldPrune, MAX_RECORDED_APPROVERS } from './release.ts'
 import { MAX_AUTHOR, MAX_SUBJECT } from '../commit-limits.ts'
 
 const MAX_TRACKS = 32
@@ -121,6 +121,13 @@ const previews = s.obj(
     }),
     template: f.objectName(
       'Name of a Cluster that the followed commit declares in the same namespace, with a control plane on the hub: previews are made like it.',
+    ),
+    mode: s.fallback(
+      s.choice(
+        'Branch applies each commit of a branch to the same cluster. Commit gives each newest commit a new cluster, and deletes that of the commit before.',
+        ['Branch', 'Commit'],
+      ),
+      'Branch',
     ),
     ttl: s.fallback(f.duration('Time after which a preview is deleted, although its branch is still there.'), '4h'),
     max: s.fallback(s.int('Previews at once; further branches wait.', { min: 1, max: 20 }), 5),
@@ -253,12 +260,42 @@ const spec = s.rule(repositoryFields, {
   holds: (v) => v.previews === undefined || v.verify?.signersFile === undefined,
 })
 
+/** Beyond the newest of each track, of which there are fewer. */
+export const MAX_HUB_RECORDS = 60
+/** More are counted, not named. */
+export const MAX_DELETED_CLUSTERS = 50
+
+const hubRecord = s.obj('The hub stage of one commit in one track: it comes before all stages with clusters.', {
+  commit: f.commitId('The commit.'),
+  subject: s.optional(f.sentence('The first line of its message, shortened.', MAX_SUBJECT)),
+  author: s.optional(f.sentence('Its author.', MAX_AUTHOR)),
+  track: f.dnsLabel('The track.'),
+  digest: f.sha256('The digest of what the commit declares for the hub.'),
+  phase: f.phase('Stage', 'Waiting: for an Approval of deletions. Failed: objects are refused; sync keeps trying.'),
+  startedAt: s.time('When sync first applied it.'),
+  finishedAt: s.optional(s.time('When all of it was applied, or another commit took its place.')),
+  applied: f.count('Objects that were written; a restart of sync in the middle may lose some.'),
+  deleted: f.count('Objects that were deleted.'),
+  deletedClusters: s.optional(
+    s.setOf('Clusters whose deletion this began.', f.objectName('A Cluster.'), { max: MAX_DELETED_CLUSTERS }),
+  ),
+  approvedBy: s.optional(
+    s.setOf('Who approved deletions above the prune guard.', s.str('A user.', { min: 1, max: 253 }), {
+      max: MAX_RECORDED_APPROVERS,
+    }),
+  ),
+  supersededBy: s.optional(f.commitId('The commit that took its place before all of it was applied.')),
+  message: s.optional(f.sentence('What it waits for, or what was refused.', 512)),
+})
+
 const status = f.status('The observed state of the repository.', {
   commit: s.optional(f.commitId('The newest commit that was fetched and verified.')),
   subject: s.optional(f.sentence('The first line of the message of that commit, shortened.', MAX_SUBJECT)),
   author: s.optional(f.sentence('The author of that commit.', MAX_AUTHOR)),
   rendered: s.optional(f.commitId('The last commit that was rendered and followed: what the next one changes.')),
   renderedBefore: s.optional(f.commitId('The commit that was followed before that one: its gates bind the change.')),
+  onHub: s.optional(f.commitId('The last commit of which the hub has everything that comes before the clusters.')),
+  onHubBefore: s.optional(f.commitId('The commit of which it had everything before that one.')),
   fetchedAt: s.optional(s.time('When it was fetched.')),
   lastHandledReconcileAt: s.optional(
     f.sentence('The last request to read the repository now that was handled: the value of its annotation.', 64),
@@ -311,6 +348,11 @@ const status = f.status('The observed state of the repository.', {
       }),
       { keys: ['name'], max: MAX_TRACKS },
     ),
+  ),
+  hub: s.optional(
+    s.list('What commits changed on the hub before their clusters, the newest first.', hubRecord, {
+      max: MAX_HUB_RECORDS,
+    }),
   ),
   prunes: s.optional(
     s.mapList(

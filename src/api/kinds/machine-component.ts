@@ -85,6 +85,37 @@ const needs = s.obj('Requirements of the node; on other nodes it is refused befo
       { expects: 'a semver range such as ">=5.10"', checks: [check('semver range', rangeProblem)] },
     ),
   ),
+  distributions: s.optional(
+    s.mapList(
+      'Accepted distributions of Linux.',
+      s.obj('One distribution.', {
+        id: s.str(
+          'Its ID in os-release, such as debian or rhel. Without a range it also accepts what is made from it.',
+          {
+            min: 1,
+            max: 64,
+            pattern: '^[a-z0-9._-]+$',
+            expects: 'an ID of os-release, such as debian',
+          },
+        ),
+        range: s.optional(
+          s.refine(
+            s.str('Accepted versions of exactly this distribution, such as ">=12".', { min: 1, max: 128 }),
+            {},
+            { expects: 'a semver range such as ">=12"', checks: [check('semver range', rangeProblem)] },
+          ),
+        ),
+      }),
+      { keys: ['id'], min: 1, max: 16 },
+    ),
+  ),
+  bootArguments: s.optional(
+    s.setOf(
+      'Arguments that the kernel must have been booted with, such as "hugepagesz=1G"; without a value any value is accepted. Only arguments that agents report.',
+      s.str('An argument.', { min: 1, max: 128, pattern: '^[^\\s"]+$', expects: 'one argument without spaces' }),
+      { min: 1, max: 16 },
+    ),
+  ),
 })
 
 const props = {

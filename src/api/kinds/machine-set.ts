@@ -47,7 +47,9 @@ const status = f.waitingStatus('The observed state of the set.', {
   availableReplicas: s.optional(f.count('Number of machines that have been Ready for a minimum time.')),
   deletingReplicas: s.optional(f.count('Number of machines that are being removed.')),
   outdatedReplicas: s.optional(
-    f.count('Number of machines created from an older template. Template changes apply to new machines only.'),
+    f.count(
+      'Number of machines that differ from what the template would create. Labels, annotations and taints of their Nodes follow the template; its other changes apply to new machines only.',
+    ),
   ),
   selector: s.optional(s.str('The selector as text, for the scale subresource.', { max: 4096 })),
 })

@@ -6,6 +6,8 @@ import { check } from '../extras.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.ts'
 import { MAINTENANCE_KINDS, MAINTENANCE_STATES } from './maintenance-event.ts'
+import { acceptanceReport, acceptanceStatus, machineAcceptance } from './machine-acceptance.ts'
+import { join, ssh } from './machine-ssh.ts'
 import { LOG_REQUESTS_OF_MACHINE } from '../protocol/log-bounds.ts'
 import { MOST_TICKET } from './log-request.ts'
 
@@ -20,6 +22,7 @@ const MAX_JOBS = 16
 export const MAX_OFFERINGS = 16
 
 const NO_SSH = 'machines are not managed over SSH'
+const SSH_PER_MACHINE = 'the host of each machine is named in its Machine'
 
 const offeringProps = {
   zone: s.optional(s.str('Zone of the provider.', { min: 1, max: 63 })),
@@ -63,14 +66,6 @@ const provider = s.obj('The infrastructure provider that creates the machine, an
   ),
 })
 
-const ssh = s.obj('How to reach the host over SSH.', {
-  host: s.str('Host name or address.', { min: 1, max: 253 }),
-  port: s.fallback(f.port('Port of the SSH server.'), 22),
-  user: s.fallback(s.str('User to log in as.', { min: 1, max: 64 }), 'root'),
-  secretRef: f.secretRef('Secret that holds the private key.'),
-  hostKey: s.str('The public host key that the server must present, as in known_hosts.', { min: 16, max: 1024 }),
-})
-
 /** Clouds whose metadata service agents can read. */
 export const NOTICE_CLOUDS = ['Alicloud', 'AWS'] as const
 
@@ -104,7 +99,7 @@ export const machineTemplateProps = {
     ),
     'Agent',
   ),
-  ssh: s.optional(s.unserved(ssh, NO_SSH)),
+  ssh: s.optional(s.unserved(ssh, SSH_PER_MACHINE)),
   pool: s.optional(f.labelValue('Pool of the machine; a domain for budgets.')),
   zone: s.optional(f.labelValue('Zone of the machine; a domain for budgets and spreading.')),
   rack: s.optional(f.labelValue('Rack of the machine; a domain for budgets and spreading.')),
@@ -120,6 +115,7 @@ export const machineTemplateProps = {
   labels: s.optional(f.labels('Labels of the Node.')),
   annotations: s.optional(f.annotations('Annotations of the Node.')),
   taints: s.optional(f.taints('Taints of the Node.')),
+  acceptance: machineAcceptance,
 }
 
 /** How a component leaves a machine; shared by sets and Machines. */
@@ -233,6 +229,7 @@ const desired = s.rule(
     providerID: s.optional(s.str('The name of the machine at its provider.', { min: 1, max: 253 })),
     address: s.optional(s.str('Address of the machine.', { min: 1, max: 253 })),
     ...machineTemplateProps,
+    ssh: s.optional(ssh),
     adoption: s.optional(
       s.choice(
         'What the agent does with files of others where a component needs to write its own. Refuse: it leaves them, and the component waits. Preview: components are staged and compared, nothing is changed and no switch is ordered. Adopt: the originals are kept, then replaced in an ordinary switch. If absent: Refuse.',
@@ -384,13 +381,49 @@ const status = f.status('The observed state of the machine.', {
       os: s.optional(s.str('Operating system and its release.', { max: 128 })),
       arch: s.optional(s.str('Processor architecture.', { max: 32 })),
       kernel: s.optional(s.str('Release of the kernel.', { max: 128 })),
+      distribution: s.optional(
+        s.obj('The distribution, as its os-release file names it.', {
+          id: s.str('Its ID, such as debian or rhel.', { min: 1, max: 64 }),
+          like: s.optional(
+            s.list('IDs of distributions that it is made from, nearest first.', s.str('An ID.', { min: 1, max: 64 }), {
+              max: 8,
+            }),
+          ),
+          version: s.optional(s.str('Its version, such as 12 or 9.4.', { min: 1, max: 64 })),
+        }),
+      ),
+      bootArguments: s.optional(
+        s.list(
+          'Arguments that the kernel was booted with. Only those of a fixed list, none of which takes a secret.',
+          s.str('An argument.', { min: 1, max: 128 }),
+          { max: 32 },
+        ),
+      ),
+      bootDigest: s.optional(
+        f.sha256('SHA-256 of these arguments and of the names of the others. Equal boots have equal digests.'),
+      ),
     }),
   ),
   components: s.optional(
     s.mapList('Components as reported by the agent.', componentStatus, { keys: ['name'], max: MAX_COMPONENTS }),
   ),
   commit: s.optional(f.commitId('The commit of the current spec.')),
+  powerCycle: s.optional(
+    s.obj(
+      'The last restart by the provider because the machine did not return from a reboot for a component. At most one for each reboot; absent once the agent reports again.',
+      {
+        component: f.componentName('The component that the machine reboots for.'),
+        rebootingSince: s.time('The reboot: rebootingSince of the component.'),
+        at: s.time(
+          'When the provider got the order. It is recorded before: if the answer is lost, there is no second order.',
+        ),
+      },
+    ),
+  ),
+  acceptance: acceptanceStatus,
+  acceptanceReport,
   provisioning: s.optional(provisioning),
+  join: s.optional(join),
   waitingFor: s.optional(f.waitingFor()),
   notices: s.optional(
     s.obj('The notices of the metadata service of the cloud about the host. Absent until the agent has read it once.', {
@@ -474,4 +507,11 @@ export type MachineStatus = StatusOf<typeof machine>
 export type ComponentOrder = NonNullable<Machine['spec']['components']>[number]
 export type MachineNotices = NonNullable<MachineStatus['notices']>
 export type Provisioning = NonNullable<MachineStatus['provisioning']>
+export type MachineAcceptance = NonNullable<Machine['spec']['acceptance']>
+export type AcceptanceStatus = NonNullable<MachineStatus['acceptance']>
+export type AcceptanceReport = NonNullable<MachineStatus['acceptanceReport']>
+export type SshJoin = NonNullable<MachineStatus['join']>
+/** Certified needs no session: the agent reports to the API server. */
+export type SshSessionStep = Exclude<SshJoin['step'], 'Certified'>
+export type SshSpec = NonNullable<Machine['spec']['ssh']>
 export type ComponentStatus = NonNullable<MachineStatus['components']>[number]

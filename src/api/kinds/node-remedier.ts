@@ -4,7 +4,7 @@ import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { ruleTree } from '../rule-tree.ts'
-import { operation } from './operations.ts'
+import { acceptance, operation } from './operations.ts'
 
 export const MAX_RUNGS = 8
 const MAX_OPERATIONS_OF_A_RUNG = 8
@@ -25,6 +25,7 @@ const verify = s.obj('How the repair is verified.', {
       ),
     }),
   ),
+  script: s.optional(acceptance),
 })
 
 const rung = s.obj('One step of the ladder.', {

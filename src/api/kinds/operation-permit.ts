@@ -15,6 +15,7 @@ export const DISRUPTIONS = [
   'NoDisruption',
   'SwitchComponent',
   'RestartComponent',
+  'RestartAgent',
   'ReinstallComponent',
   'RunScript',
   'CleanDisk',

@@ -2,21 +2,33 @@
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 
-export const EVIDENCE = ['KernelLog', 'Journal', 'Processes', 'Disks', 'Network', 'Components'] as const
+export const EVIDENCE = ['KernelLog', 'Journal', 'Processes', 'Disks', 'Network', 'Components', 'Devices'] as const
 
 const component = () => f.componentName('The component.')
 
 /** What detectors found, in terms for which vendors have forms. */
 export const FAULT_CATEGORIES = ['Cpu', 'Memory', 'Disk', 'Network', 'Power', 'Accelerator', 'Hang', 'Other'] as const
 
+/** A MachineComponent of type Script, which the agent downloads and verifies before each run. */
+export const signedScript = {
+  component: f.componentName('The script.'),
+  version: f.componentVersion('Its version.'),
+  args: s.optional(s.list('Further arguments.', s.str('One argument.', { max: 256 }), { max: 16 })),
+}
+
+export const acceptance = s.obj(
+  'A signed MachineComponent of type Script that must pass on the node after the operations. If it fails, the repair has failed, and the cordon of the node stays.',
+  signedScript,
+)
+
 /** In a ladder's usual order. `protocol/operations.ts` has each one's properties. */
 const operations = {
   collectEvidence: s.optional(
     s.obj('Collects evidence that a later step may destroy.', {
-      kinds: s.fallback(s.setOf('What to collect.', s.choice('A kind of evidence.', EVIDENCE), { min: 1, max: 6 }), [
-        'KernelLog',
-        'Journal',
-      ]),
+      kinds: s.fallback(
+        s.setOf('What to collect.', s.choice('A kind of evidence.', EVIDENCE), { min: 1, max: EVIDENCE.length }),
+        ['KernelLog', 'Journal'],
+      ),
     }),
   ),
   cordon: s.optional(s.obj('Cordons the node with a KubeNode taint.', {})),
@@ -51,15 +63,13 @@ const operations = {
         s.int('Stops when this percentage of the bytes and of the inodes is free.', { min: 1, max: 90 }),
         20,
       ),
+      dryRun: s.fallback(
+        s.bool('Deletes nothing. The output lists what would go; images and journals are not counted.'),
+        false,
+      ),
     }),
   ),
-  runScript: s.optional(
-    s.obj('Runs a signed MachineComponent of type Script.', {
-      component: f.componentName('The script.'),
-      version: f.componentVersion('Its version.'),
-      args: s.optional(s.list('Further arguments.', s.str('One argument.', { max: 256 }), { max: 16 })),
-    }),
-  ),
+  runScript: s.optional(s.obj('Runs a signed MachineComponent of type Script.', signedScript)),
   drain: s.optional(
     s.obj('Drains the node within disruption budgets.', {
       timeout: s.fallback(f.duration('Timeout after which the step fails.'), '15m'),
@@ -85,6 +95,18 @@ const operations = {
         ),
       ),
     }),
+  ),
+  rescue: s.optional(
+    s.obj(
+      'Logs in to a node whose agent is silent, with the rescue key of its Machine: reads the state of the host, saves evidence there, and restarts the agent. Fails where the Machine has no rescue key.',
+      { timeout: s.fallback(f.duration('How long the host may take to answer.'), '3m') },
+    ),
+  ),
+  rescueReboot: s.optional(
+    s.obj(
+      'Reboots a node whose agent is silent, with the rescue key of its Machine. Each order is for one boot of the host, which refuses it afterwards. Fails where the Machine has no rescue key.',
+      { timeout: s.fallback(f.duration('How long the host may take to boot.'), '10m') },
+    ),
   ),
   reboot: s.optional(
     s.obj('Reboots the machine: through the agent, or through the provider if the agent is silent.', {

@@ -25,6 +25,12 @@ const spec = s.immutable(
     changed: s.optional(f.count('Number of clusters whose digest changed.', MAX_CLUSTERS)),
     signer: s.optional(f.sentence('Who signed the commit, with the fingerprint of the key.', 512)),
     after: s.optional(f.commitId('The commit that was followed before: what a revert goes back to.')),
+    revert: s.optional(
+      s.choice(
+        'Whether git revert of the commit alone goes back to `after`: as a plain Commit, or as a Merge with -m 1. Absent if it does not, because the push had more commits or the Release before it had not succeeded.',
+        ['Commit', 'Merge'],
+      ),
+    ),
     revertOf: s.optional(f.commitId('The commit that this release reverts.')),
     previous: s.optional(f.objectName('The previous Release of the track.')),
   }),
@@ -160,6 +166,9 @@ const record = s.obj('What became of the release in one cluster.', {
   ),
   approvedBy: s.optional(
     s.setOf('Who approved the release.', s.str('A user.', { min: 1, max: 253 }), { max: MAX_RECORDED_APPROVERS }),
+  ),
+  deletesCluster: s.optional(
+    s.bool('The commit removed the Cluster: the stage deleted it, and with it what was in it.'),
   ),
   deletions: s.optional(
     s.obj('The last deletions that exceeded the prune guard and were approved.', {

@@ -6,6 +6,9 @@ import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } f
 import { OPERATIONS, operation } from './operations.ts'
 import { MAX_RUNGS } from './node-remedier.ts'
 
+/** In the order in which a rescue uses them. */
+export const RESCUE_VERBS = ['State', 'Evidence', 'RestartAgent', 'Reboot'] as const
+
 const MAX_STEPS_OF_A_JOB = 16
 /** The end of a step's output; the full text is in the evidence. */
 const MAX_OUTPUT_CHARS = 2_048
@@ -29,6 +32,12 @@ const spec = s.immutable(
     operations: s.list('The operations, executed in order.', operation, { min: 1, max: MAX_STEPS_OF_A_JOB }),
     timeout: s.fallback(f.duration('Timeout of all operations together.'), '30m'),
     stableFor: s.fallback(f.duration('How long the fault must be absent.'), '5m'),
+    acceptance: s.optional(
+      s.int('Number of the step that must succeed before the cordon of the node is removed.', {
+        min: 0,
+        max: MAX_STEPS_OF_A_JOB - 1,
+      }),
+    ),
     dryRun: s.fallback(s.bool('Whether the job ends before it requests a permit.'), false),
     commit: s.optional(f.commitId('The commit of the rule.')),
   }),
@@ -44,6 +53,12 @@ const step = s.obj('One operation and its result.', {
     max: 100,
   }),
   bootID: s.optional(s.str('Boot ID of the machine at the start; a reboot is complete once it differs.', { max: 64 })),
+  verb: s.optional(
+    s.choice(
+      'The last command of a rescue that the host carried out. A reboot is recorded before it is ordered.',
+      RESCUE_VERBS,
+    ),
+  ),
   startedAt: s.optional(s.time('When it was started.')),
   finishedAt: s.optional(s.time('When it ended.')),
   outcome: s.optional(s.choice('The result.', ['Succeeded', 'Failed', 'Skipped', 'Unknown'])),

@@ -20,6 +20,8 @@ const BEFORE: Readonly<Record<string, readonly unknown[]>> = {
   cleanDisk: ['Agent', ['CleanDisk'], true, 'Leaves', false],
   runScript: ['Agent', ['RunScript'], false, 'Leaves', false],
   drain: ['Controller', ['Drain'], true, 'Leaves', false],
+  rescue: ['Controller', ['RestartAgent'], true, 'Leaves', true],
+  rescueReboot: ['Controller', ['Reboot'], true, 'Destroys', true],
   reboot: ['Agent', ['Reboot'], false, 'Destroys', true],
   fence: ['Controller', ['Fence'], true, 'Destroys', true],
   replace: ['Controller', ['Replace', 'ScaleIn'], true, 'Destroys', true],
@@ -60,10 +62,11 @@ test('each disruption is as risky, and reaches as far, as before', () => {
   expect(those((d) => disruptionFacts(d).risk === 'Low')).toEqual([
     'NoDisruption',
     'RestartComponent',
+    'RestartAgent',
     'CleanDisk',
     'Cordon',
   ])
-  expect(those((d) => !takesAvailability([d]))).toEqual(['NoDisruption', 'CleanDisk'])
+  expect(those((d) => !takesAvailability([d]))).toEqual(['NoDisruption', 'RestartAgent', 'CleanDisk'])
   expect(those((d) => disruptionFacts(d).risk === 'High')).toEqual([
     'Fence',
     'Replace',
@@ -73,6 +76,7 @@ test('each disruption is as risky, and reaches as far, as before', () => {
     'MassPrune',
   ])
   expect(those((d) => disruptionFacts(d).isFromOutside)).toEqual([
+    'RestartAgent',
     'Cordon',
     'Drain',
     'Reboot',

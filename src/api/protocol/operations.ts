@@ -67,6 +67,23 @@ export const OPERATION_FACTS = {
     evidence: 'Leaves',
   },
   drain: { ...LEAVES_NODE, executor: 'Controller', disruptions: ['Drain'], isSafeToRepeat: true, evidence: 'Leaves' },
+  rescue: {
+    ...LEAVES_NODE,
+    executor: 'Controller',
+    disruptions: ['RestartAgent'],
+    isSafeToRepeat: true,
+    evidence: 'Leaves',
+    needsHost: true,
+  },
+  rescueReboot: {
+    ...LEAVES_NODE,
+    executor: 'Controller',
+    disruptions: ['Reboot'],
+    // The order names the boot that it ends: the host refuses it after that.
+    isSafeToRepeat: true,
+    evidence: 'Destroys',
+    needsHost: true,
+  },
   reboot: {
     executor: 'Agent',
     byProviderIfSilent: true,
@@ -184,6 +201,8 @@ const DISRUPTION_FACTS: Readonly<Record<Disruption, DisruptionFacts>> = {
   NoDisruption: facts('Low', false, false, 'Serves'),
   SwitchComponent: facts('Medium', false, false, 'MayStop'),
   RestartComponent: facts('Low', false, false, 'MayStop'),
+  // Components run in units of their own.
+  RestartAgent: facts('Low', true, false, 'Serves'),
   ReinstallComponent: facts('Medium', false, false, 'MayStop'),
   RunScript: facts('Medium', false, false, 'MayStop'),
   CleanDisk: facts('Low', false, false, 'Serves'),

@@ -12,6 +12,13 @@ export const nameOf = ({ metadata }: Named): string => metadata.name ?? ''
 
 export const isSameName = (a: Named, b: Named): boolean => a.metadata.name === b.metadata.name
 
+/** The status is about the spec as it is now. */
+export const isSpecObserved = ({
+  metadata,
+  status,
+}: Named & { readonly status?: { readonly observedGeneration?: number } }): boolean =>
+  status?.observedGeneration === metadata.generation
+
 /** Empty for an object that never came from a server. */
 export const uidOf = ({ metadata }: Named): string => metadata.uid ?? ''
 

@@ -6,6 +6,14 @@ export const clusterErrors = errorTable({
     text: 'cannot wait for a preview of {branch}: no FleetSource of this server gives such branches one',
     next: 'write a branch as in spec.previews.branches of a FleetSource, such as preview/my-change; kubenode preview list shows them',
   },
+  KN1386: {
+    text: 'cannot take a preview with branch {branch}: {why}',
+    next: 'name a branch that the remote does not have, such as preview/ci-4711, and run the command in a clone that may push it',
+  },
+  KN1208_command: {
+    text: 'cannot run {command} with the kubeconfig of the preview: {why}',
+    next: 'write a program and its arguments after --, such as -- npm test',
+  },
   KN1690: {
     text: 'cannot extend cluster/{name}: it has no time to live, so it does not expire',
     next: 'to give it one, commit spec.ttl',

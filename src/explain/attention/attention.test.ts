@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { attentionOf, summaryOfAttention } from './attention.ts'
 import { type FleetFinding, MOST_FINDINGS, worstFirst } from './finding.ts'
-import type { ObservedCluster, ObservedKinds } from './observed.ts'
+import { observedNode, type ObservedCluster, type ObservedKinds } from './observed.ts'
 import { attentionReport } from './attention-report.ts'
 
 const NOW = Date.parse('2026-01-05T02:03:10Z')
@@ -105,6 +105,48 @@ describe('the five states of a fleet', () => {
       since: Date.parse(SINCE),
       holdsUp: ['release/r is Paused (hub)'],
     })
+  })
+
+  test('failed: the cause has a title, the commit that brought it, and what it stops in order', () => {
+    const slice = {
+      component: 'beacon',
+      version: '1.2.0',
+      step: 0,
+      number: 0,
+      machines: ['m-1'],
+      phase: 'Failed',
+      failed: 1,
+    }
+    const seen = 'beacon: step 1 of 2: 1 machine failed (0 allowed); m-1: ProbeFailed: probe answers: HTTP 503 from /'
+    const stages = [
+      { name: 'test', phase: 'Failed', total: 1 },
+      { name: 'pre', phase: 'Waiting', total: 0 },
+      { name: 'prod', phase: 'Waiting', total: 3 },
+    ]
+    const paused = release('r', 'Paused', { stages, clusters: [{ name: 'test', phase: 'Failed' }] })
+    const waitingFor = { predicate: 'RevisionFailed', seen, since: SINCE }
+    const clusters = [hub(paused), cluster('test', { sets: [set('Blocked', { waitingFor, slices: [slice] })] })]
+    expect(found(...clusters)).toMatchObject([
+      {
+        title: 'beacon 1.2.0 fails its probe on m-1 (HTTP 503)',
+        commit: { commit: 'c0ffee' },
+        stops: ['set base in test', 'release r', 'stage prod'],
+      },
+    ])
+    expect(summary(...clusters).sentence).toBe(
+      '1 thing needs attention: beacon 1.2.0 fails its probe on m-1 (HTTP 503) (test)',
+    )
+  })
+
+  test('a set whose cluster works on a release has its commit, and with two releases none', () => {
+    const working = (name: string) => release(name, 'Progressing', { clusters: [{ name: 'prod', phase: 'Verifying' }] })
+    const rolling = cluster('prod', { sets: [set('Progressing')] })
+    expect(found(hub(working('r')), rolling)[1]).toMatchObject({
+      object: { kind: 'MachineComponentSet' },
+      commit: { commit: 'c0ffee' },
+    })
+    const two = [hub(working('r')), cluster('hub2', { releases: [working('s')] }), rolling]
+    expect(found(...two).find(({ object }) => object.kind === 'MachineComponentSet')).not.toHaveProperty('commit')
   })
 
   test('waiting for people: each approval is named with its command', () => {
@@ -482,4 +524,67 @@ describe('a large fleet', () => {
     expect(['Machine', 'Node', 'OperationPermit'].map(countOf)).toEqual([many, many, many])
     expect(findings.map(({ text }) => text)).toContain('and 9980 more like these: permits that need an approval')
   })
+})
+
+test('a new machine that was not accepted needs a person', () => {
+  const [one] = found(
+    cluster('prod', { machines: [machine('m', { phase: 'Installing', reason: 'AcceptanceFailed' })] }),
+  )
+  expect([one?.weight, one?.text, one && firstOf(one)]).toEqual([
+    'Act',
+    'machine/m is Installing: AcceptanceFailed',
+    'a person repairs or replaces the machine: kubenode describe machine/m',
+  ])
+})
+
+describe('a node that no script accepted', () => {
+  const operations = [{ cordon: {} }, { runScript: { component: 'memtest', version: '1.0.0' } }]
+  const job = (name: string, outcome: string, startedAt: string, more: object = {}) => ({
+    metadata: { name },
+    spec: {
+      remedierRef: { name: 'memory' },
+      node: { name: 'n', uid: 'u' },
+      incident: 'abcdefabcdefabcd',
+      rung: 0,
+      attempt: 1,
+      operations,
+      acceptance: 1,
+      ...more,
+    },
+    status: { phase: 'Done', startedAt, finishedAt: SINCE, steps: [{ index: 1, operation: 'runScript', outcome }] },
+  })
+  const [early, late] = ['2026-01-05T01:50:00Z', '2026-01-05T01:55:00Z']
+  const failed = job('j', 'Failed', early)
+  const owners = JSON.stringify({ 'repair-abcdefabcdefabcd': { reason: 'r' }, 'machine/delete': { reason: 'r' } })
+  const kept = observedNode({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n', uid: 'u', annotations: { 'kubenode.io/cordon-owners': owners } },
+    spec: { taints: [{ key: 'kubenode.io/cordon', effect: 'NoSchedule' }] },
+  })
+  const of = (...jobs: readonly object[]) => found(cluster('prod', { nodes: [kept], jobs }))
+
+  test('is told, with the command that gives it back', () => {
+    const [one, ...more] = of(failed)
+    expect([one?.weight, one?.text, one && firstOf(one), more]).toEqual([
+      'Act',
+      'node/n not accepted by script memtest 1.0.0 of rule memory and cordoned until a user gives it back',
+      'kubectl delete remedyoperationjob j --wait=false',
+      [],
+    ])
+  })
+
+  test.each([
+    ['a later repair passed its script', [failed, job('k', 'Succeeded', late, { incident: 'new' })]],
+    ['its record is deleted', [{ ...failed, metadata: { name: 'j', deletionTimestamp: SINCE } }]],
+    ['another rung is open', [failed, open()]],
+    ['it had the name of this one', [job('j', 'Failed', early, { node: { name: 'n', uid: 'old' } })]],
+  ])('is not told when %s', (_, jobs) => expect(of(...jobs).filter(({ weight }) => weight === 'Act')).toEqual([]))
+
+  test('is not told without the cordon', () =>
+    expect(found(cluster('prod', { nodes: [node('n')], jobs: [failed] }))).toEqual([]))
+
+  function open() {
+    return { ...job('o', 'Failed', late, { rung: 1 }), status: { phase: 'Running' } }
+  }
 })

@@ -3,6 +3,7 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { counted } from '#lib/counted.ts'
 import { isLocal } from '#sync/git/local-url.ts'
+import { acceptanceFindings } from './acceptance-findings.ts'
 import {
   brakeFindings,
   breakerFindings,
@@ -19,16 +20,15 @@ import { connectionFindings, gapFindings, holdFindings, policyFindings, programF
 import type { FleetFinding } from './finding.ts'
 import { lateFindings, machineFindings, nodeFindings, repairFindings } from './node-findings.ts'
 import type { ObservedCluster } from './observed.ts'
+import { withCommits, withCauses } from './stopped-changes.ts'
 import { rewritten } from '../finding.ts'
 import { LATE_CAUSE } from '../late-heartbeat.ts'
 import { withoutPush } from '../unblock.ts'
 
 export function attentionOf(clusters: readonly ObservedCluster[], now: number): readonly FleetFinding[] {
   const unreached = new Set(clusters.filter((c) => c.state !== 'Connected').map(({ name }) => name))
-  const findings = withCauses(
-    clusters.flatMap((cluster) => ofCluster(cluster, unreached, now)),
-    clusters,
-  )
+  const found = clusters.flatMap((cluster) => ofCluster(cluster, unreached, now))
+  const findings = withCauses(withCommits(found, clusters), clusters)
   return readsInPlace(clusters) ? findings.map((one) => rewritten(one, withoutPush)) : findings
 }
 
@@ -60,46 +60,13 @@ function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now
     ...brakeFindings(cluster),
     ...permits,
     ...repairs.findings,
+    ...acceptanceFindings(cluster),
     ...machineFindings(cluster, repairs.nodes),
     ...lateFindings(cluster, now),
     ...nodeFindings(cluster, repairs.conditions),
     ...maintenanceFindings(cluster, now),
     ...gapFindings(cluster),
   ]
-}
-
-/** A release that stopped because a set is blocked in a cluster is blocked by that set; it is not a second task. */
-function withCauses(findings: readonly FleetFinding[], clusters: readonly ObservedCluster[]): readonly FleetFinding[] {
-  const held = new Map<FleetFinding, readonly FleetFinding[]>()
-  for (const one of findings) {
-    if (one.object.kind !== 'Release' || one.weight !== 'Act') continue
-    const failed = failedClusters(one, clusters)
-    const roots = findings.filter(
-      ({ object, urgency, weight }) =>
-        object.kind === 'MachineComponentSet' &&
-        urgency === 'Blocked' &&
-        weight === 'Act' &&
-        failed.has(object.cluster),
-    )
-    if (roots.length > 0) held.set(one, roots)
-  }
-  if (held.size === 0) return findings
-  return findings
-    .filter((one) => !held.has(one))
-    .map((one) => {
-      const waits = [...held].filter(([, roots]) => roots.includes(one)).map(([release]) => release)
-      if (waits.length === 0) return one
-      const holdsUp = waits.map(({ object, text }) => `${text} (${object.cluster})`)
-      return { ...one, holdsUp }
-    })
-}
-
-function failedClusters({ object }: FleetFinding, clusters: readonly ObservedCluster[]): ReadonlySet<string> {
-  const release = clusters
-    .find(({ name }) => name === object.cluster)
-    ?.list('releases')
-    .find(({ metadata }) => metadata.name === object.name && metadata.namespace === object.namespace)
-  return new Set((release?.status?.clusters ?? []).flatMap((c) => (c.phase === 'Failed' ? [c.name] : [])))
 }
 
 /** Whether anything needs attention, as numbers and one sentence. */
@@ -152,7 +119,7 @@ function sentenceOf(counts: Counts, clusters: readonly ObservedCluster[]): strin
   const [first] = acting
   if (first !== undefined) {
     const many = acting.length === 1 ? '1 thing needs attention' : `${acting.length} things need attention`
-    return `${many}${acting.length === 1 ? '' : ', the first'}: ${headline(first.text)} (${first.object.cluster})`
+    return `${many}${acting.length === 1 ? '' : ', the first'}: ${first.title ?? headline(first.text)} (${first.object.cluster})`
   }
   if (clusters.length === 0) return 'No cluster can be read.'
   if (loading > 0) return `Nothing needs attention so far; ${counted(loading, 'cluster')} still loading.`

@@ -10,6 +10,7 @@ import { HOLD_REASONS } from '#permits/holds/names.ts'
 import { isInForce, stopKey } from '#sync/brake/stops.ts'
 import { isApprovalText } from '#sync/release/gates.ts'
 import { liftCommand, stopText } from '../brake.ts'
+import { failureTitle } from './failure-title.ts'
 import { newestReleases } from '../newest-releases.ts'
 import { isForPeople, unblockOf } from '../unblock.ts'
 import { waitText } from '../wait.ts'
@@ -163,7 +164,8 @@ const waitsForPeople = (
 
 export const setFindings = (cluster: ObservedCluster, now: number): readonly FleetFinding[] =>
   bounded(
-    cluster.list('sets').flatMap(({ metadata, status = {} }) => {
+    cluster.list('sets').flatMap((set) => {
+      const { metadata, status = {} } = set
       const { phase = 'Pending', waitingFor, counts } = status
       if (phase === 'Complete') return []
       const object = objectIn(cluster.name, 'MachineComponentSet', metadata)
@@ -179,6 +181,7 @@ export const setFindings = (cluster: ObservedCluster, now: number): readonly Fle
           text: `${word} is ${phase}: ${progress}${waitingFor === undefined ? '' : `; ${waitText(waitingFor)}`}`,
           since: waitingFor?.since,
           first: stepOf(waitingFor, word),
+          title: isStopped ? failureTitle(set) : undefined,
         }),
       ]
     }),

@@ -32,6 +32,18 @@ export interface FleetFinding extends Finding {
   readonly isHold?: true
   /** What it blocks elsewhere. */
   readonly holdsUp?: readonly string[]
+  /** What happened, in a few words; the text has the rest. */
+  readonly title?: string
+  /** The commit that brought it. */
+  readonly commit?: FoundCommit
+  /** What it stops, from the nearest to the furthest. */
+  readonly stops?: readonly string[]
+}
+
+export interface FoundCommit {
+  readonly commit: string
+  readonly subject?: string
+  readonly author?: string
 }
 
 export interface Point {
@@ -48,6 +60,7 @@ export interface Point {
   readonly isHold?: true | undefined
   /** Distinguishes several findings of one object. */
   readonly part?: string
+  readonly title?: string | undefined
 }
 
 export const stampOf = (time: string | number | undefined): number | undefined => {
@@ -56,7 +69,7 @@ export const stampOf = (time: string | number | undefined): number | undefined =
 }
 
 export function finding(object: FoundObject, point: Point): FleetFinding {
-  const { weight, urgency, text, cause, count = 1, first, runbook, part, isHold } = point
+  const { weight, urgency, text, cause, count = 1, first, runbook, part, isHold, title } = point
   const { cluster, kind, namespace = '', name } = object
   const since = stampOf(point.since)
   const id = [cluster, kind, namespace, name, ...(part === undefined ? [] : [part])].join('/')
@@ -69,7 +82,7 @@ export function finding(object: FoundObject, point: Point): FleetFinding {
     urgency,
     text,
     ...first,
-    ...defined({ since, runbook }),
+    ...defined({ since, runbook, title }),
     ...(isHold === true && { isHold }),
   }
 }

@@ -62,7 +62,7 @@ export function causeLines(cause: Cause, now: number, inContext: InContext): rea
 
 /** Machine-readable form. */
 export const causeData = ({ finding, clusters, count }: Cause): object => {
-  const { cause, object, weight, urgency, text, since, ends, command, runbook, holdsUp } = finding
+  const { cause, object, weight, urgency, text, since, ends, command, runbook, holdsUp, title, commit, stops } = finding
   return {
     cause,
     needsPerson: weight === 'Act',
@@ -74,6 +74,6 @@ export const causeData = ({ finding, clusters, count }: Cause): object => {
     count,
     ...(since !== undefined && { since: timestamp(since) }),
     ...defined({ command: command?.line, unblocksWhen: ends }),
-    ...defined({ runbook, holdsUp }),
+    ...defined({ runbook, holdsUp, title, commit, stops }),
   }
 }

@@ -15,6 +15,7 @@ import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { isOfLifecycle } from '#api/node-conditions.ts'
 import { findCondition } from '#kube/conditions.ts'
+import { repairCordonsOn } from '#nodes/faults/acceptance.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { StoppedProgram } from '../programs.ts'
@@ -51,6 +52,8 @@ export interface ObservedNode extends KubeObject {
   readonly problems: readonly NodeProblem[]
   /** Cordoned by a user: KubeNode cordons with its own taint. */
   readonly isCordoned: boolean
+  /** Owners of KubeNode's taint that are repairs. Absent on most Nodes. */
+  readonly repairCordons?: readonly string[]
 }
 
 export interface ObservedKinds {
@@ -118,6 +121,7 @@ export const isProblem = ({ type, status }: { readonly type: string; readonly st
 /** Small enough to keep ten thousand of them. */
 export function observedNode(node: Node): ObservedNode {
   const { name, uid, resourceVersion } = node.metadata
+  const repairs = repairCordonsOn(node)
   const bad = (node.status?.conditions ?? []).filter(isProblem)
   return {
     apiVersion: 'v1',
@@ -133,6 +137,7 @@ export function observedNode(node: Node): ObservedNode {
             since: lastTransitionTime,
           })),
     isCordoned: node.spec?.unschedulable === true,
+    ...(repairs.length > 0 && { repairCordons: repairs }),
   }
 }
 

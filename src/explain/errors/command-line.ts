@@ -204,6 +204,12 @@ export const commandLine = {
     check: 'the object in the message',
     do: 'correct it; kubenode lint FILE shows all problems',
   },
+  KN1347: {
+    cause:
+      'A scenario cannot be loaded or has a mistake, there is none, or the inventory or, without one, the fleet has no machine.',
+    check: 'the file and the reason in the message',
+    do: 'correct it as in docs/operations/simulate.md, name a built-in scenario with --what-if, or machines with --machines',
+  },
   KN1345: {
     cause: 'The file for a simulation lacks a Node, or an object in it is incomplete.',
     check: 'the kind and name in the message',
@@ -273,6 +279,21 @@ export const commandLine = {
     cause: 'Uncommitted changes are in the way.',
     check: 'git status in the clone',
     do: 'commit or stash them, then run the command again',
+  },
+  KN1386: {
+    cause: 'The branch for a preview could not be pushed or deleted.',
+    check: 'git ls-remote --heads origin, and whether this clone may push',
+    do: 'name a branch that the remote does not have, such as preview/ci-4711, and run the command in a clone that may push it',
+  },
+  KN1387: {
+    cause: 'Rows of a file of hosts are wrong, or contradict Machines that exist.',
+    check: 'the lines that the command printed',
+    do: 'correct the rows; kubenode join --ssh FILE --dry-run shows the result without creating anything',
+  },
+  KN1388: {
+    cause: 'The Secret with the SSH key cannot be used for joining hosts.',
+    check: 'kubectl -n kubenode-system get secret NAME --show-labels',
+    do: 'create it in kubenode-system and label it kubenode.io/for-ssh=true',
   },
   KN1393: {
     cause: 'The cluster keeps no copy of the version in git.',

@@ -62,6 +62,11 @@ export const declared = {
     check: 'the labels of MachineSets and Machines in the fleet',
     do: 'correct the selector; ignore this if machines are imported or labeled by hand',
   },
+  KN3069: {
+    cause: 'A rule uses a rescue, and machines that it applies to have no rescue key.',
+    check: 'spec.ssh.rescue of the Machines; machines of a MachineSet cannot have one',
+    do: 'set it before they join, limit the rule with nodeSelector, or accept that the step fails there',
+  },
   KN3071: {
     cause: 'Component versions require each other in a cycle.',
     check: 'the cycle in the message',
@@ -91,6 +96,12 @@ export const declared = {
     cause: 'Agents report this condition, and no rule of the fleet reads it.',
     check: 'docs/concepts/repairs.md',
     do: 'declare a rule for it, or write the reason why there is none into the annotation in the message',
+  },
+  KN3078: {
+    cause:
+      'The version reboots its machines, and these machines are folders whose provider would only imitate a reboot.',
+    check: 'docs/operations/machines.md, and disruption of the component version',
+    do: 'roll it out to machines of another provider, such as nspawn',
   },
   KN3090: {
     cause: 'Git may not declare this object or field: programs or people write it.',

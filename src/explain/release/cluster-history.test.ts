@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Approval } from '#api/kinds/approval.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
-import { targetsDigest } from '#sync/release/tracks.ts'
+import { DIGEST_OF_LEAVING, targetsDigest } from '#sync/release/tracks.ts'
 import { clusterHistoryRows, fleetHistoryRows } from './cluster-history.ts'
 import { historyOf, historyRow } from './history.ts'
 
@@ -170,4 +171,51 @@ test('an Approval is of the Release of its time: content that came back is not a
   expect(approvers(1)).toEqual(['-', '-', 'bob'])
   expect(approvers(10)).toEqual(['bob', '-', '-'])
   expect(approvers(21)).toEqual(['bob', '-', '-'])
+})
+
+test('what a commit did to the hub is a row before that of its Release, and has one without a Release too', () => {
+  const record = (commit: string, minute: number, more: object) => ({
+    commit,
+    track: 'fleet',
+    digest: 'd',
+    phase: 'Succeeded',
+    startedAt: T(minute),
+    finishedAt: T(minute),
+    applied: 2,
+    deleted: 0,
+    ...more,
+  })
+  const hub = [
+    record('d'.repeat(40), 20, { phase: 'Failed', finishedAt: undefined, message: 'hub: ConfigMap/x/a: forbidden' }),
+    record('c'.repeat(40), 15, {
+      subject: 'policies',
+      author: 'Ada',
+      deleted: 4,
+      deletedClusters: ['old'],
+      approvedBy: ['bob'],
+    }),
+    record(A, 0, {}),
+  ]
+  const source = { metadata: { name: 's' }, spec: {}, status: { hub } } as unknown as FleetSource
+  const rows = fleetHistoryRows({ ...seen, sources: [source] })
+  expect(rows.map((r) => [r[1], r[2]?.slice(0, 12), r[4], r[5], r[8]])).toEqual([
+    ['-', 'd'.repeat(12), 'hub', 'Failed: hub: ConfigMap/x/a: forbidden (2 objects applied, 0 deleted)', '-'],
+    ['0s', 'c'.repeat(12), 'hub', 'Succeeded: 2 objects applied, 4 deleted, among them cluster/old', 'bob'],
+    ['2m', 'b'.repeat(12), 'y', `Succeeded, reverts ${'a'.repeat(12)}`, '-'],
+    ['9m', 'a'.repeat(12), 'x, y', `Reverted by ${'b'.repeat(12)}`, 'bob'],
+    ['0s', 'a'.repeat(12), 'hub', 'Succeeded: 2 objects applied, 0 deleted', '-'],
+  ])
+})
+
+test('a Cluster that a commit deletes is named, and is no change of the commit after it', () => {
+  const leaving = release(
+    'fleet-c',
+    'c'.repeat(40),
+    12,
+    {},
+    { previous: 'fleet-b', digests: { ...OTHER, y: DIGEST_OF_LEAVING } },
+  )
+  const next = release('fleet-d', 'd'.repeat(40), 14, {}, { previous: 'fleet-c', digests: { x: '4'.repeat(64) } })
+  const rows = fleetHistoryRows({ ...seen, releases: [bad, revert, leaving, next] })
+  expect(rows.slice(0, 2).map((r) => r[4])).toEqual(['x', 'y (deleted)'])
 })

@@ -1,10 +1,13 @@
 // The commits that reached the fleet or one cluster, newest first: when, through which gates, who approved, and how each ended. Pure.
 import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { createdMs } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
-import { formatAge } from '#lib/duration.ts'
 import { someOf } from '#lib/some-of.ts'
+import { DIGEST_OF_LEAVING } from '#sync/release/tracks.ts'
+import { hubHistory } from './hub-history.ts'
+import { tookText } from './took.ts'
 import { approversOfRelease, type ApprovalsSeen } from '#sync/release/recorded-approvers.ts'
 
 type Status = NonNullable<Release['status']>
@@ -31,23 +34,39 @@ export const FLEET_HEAD = [
   'APPROVED-BY',
 ]
 
-export const fleetHistoryRows = (seen: ApprovalsSeen): Rows =>
-  releasesOf(undefined, seen.releases).map((release) => {
-    const { spec, status = {} } = release
-    const { startedAt, finishedAt, stages = [], clusters = [] } = status
-    const healthy = clusters.filter((c) => c.phase === 'Healthy' || c.phase === 'Unchanged').length
-    return [
-      startedAt ?? '-',
-      tookText(startedAt, finishedAt),
-      commitText(spec.commit, spec),
-      spec.track,
-      changedText(release, previousOf(release, seen.releases)),
-      resultText(release, seen.releases),
-      `${healthy}/${Object.keys(spec.digests).length}`,
-      gatesText(stages),
-      approversText(release, seen),
-    ]
-  })
+export interface FleetHistory extends ApprovalsSeen {
+  /** Their statuses have the hub stage of each commit. */
+  readonly sources?: readonly FleetSource[]
+}
+
+/** The hub stage of a commit is a row of its own, before that of its Release. */
+export function fleetHistoryRows(seen: FleetHistory): Rows {
+  const ofReleases = releasesOf(undefined, seen.releases).map((release) => ({
+    at: createdMs(release),
+    row: releaseRow(release, seen),
+  }))
+  return [...ofReleases, ...hubHistory(seen.sources ?? [])]
+    .toSorted((a, b) => b.at - a.at)
+    .slice(0, MAX_ROWS)
+    .map(({ row }) => row)
+}
+
+function releaseRow(release: Release, seen: ApprovalsSeen): readonly string[] {
+  const { spec, status = {} } = release
+  const { startedAt, finishedAt, stages = [], clusters = [] } = status
+  const healthy = clusters.filter((c) => c.phase === 'Healthy' || c.phase === 'Unchanged').length
+  return [
+    startedAt ?? '-',
+    tookText(startedAt, finishedAt),
+    commitText(spec.commit, spec),
+    spec.track,
+    changedText(release, previousOf(release, seen.releases)),
+    resultText(release, seen.releases),
+    `${healthy}/${Object.keys(spec.digests).length}`,
+    gatesText(stages),
+    approversText(release, seen),
+  ]
+}
 
 export const CLUSTER_HEAD = [
   'SINCE',
@@ -99,19 +118,20 @@ function changedText({ spec }: Release, previous: Release | undefined): string {
     return spec.changed === undefined ? '-' : counted(spec.changed, 'cluster')
   const before = previous?.spec.digests ?? {}
   const changed = Object.keys(spec.digests).filter((name) => before[name] !== spec.digests[name])
-  const left = Object.keys(before).filter((name) => spec.digests[name] === undefined)
-  const names = [...changed.toSorted(), ...left.toSorted().map((name) => `${name} (left)`)]
+  // A cluster whose deletion an earlier commit began is no change of this one.
+  const left = Object.keys(before).filter(
+    (name) => spec.digests[name] === undefined && before[name] !== DIGEST_OF_LEAVING,
+  )
+  const shown = changed
+    .toSorted()
+    .map((name) => (spec.digests[name] === DIGEST_OF_LEAVING ? `${name} (deleted)` : name))
+  const names = [...shown, ...left.toSorted().map((name) => `${name} (left)`)]
   return names.length === 0 ? 'none' : someOf(names, MOST_NAMED)
 }
 
 function isChangedText(cluster: string, { spec }: Release, previous: Release | undefined): string {
   if (previous === undefined && spec.previous !== undefined) return '-'
   return previous?.spec.digests[cluster] === spec.digests[cluster] ? 'no' : 'yes'
-}
-
-function tookText(from: string | undefined, to: string | undefined): string {
-  const ms = Date.parse(to ?? '') - Date.parse(from ?? '')
-  return Number.isNaN(ms) ? '-' : formatAge(ms)
 }
 
 function resultText({ spec, status }: Release, all: readonly Release[]): string {

@@ -1,5 +1,6 @@
 // Finds the Releases of a hub, which are in KubeNode's own namespace.
 import { approval, type Approval } from '#api/kinds/approval.ts'
+import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
 import { release, type Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -10,6 +11,9 @@ import { absent, findOne, namesOf } from '../objects/find-object.ts'
 
 export const releasesOn = (client: KubeClient): Promise<readonly Release[]> =>
   listAll(client, release, { namespace: SYSTEM_NAMESPACE })
+
+export const sourcesOn = (client: KubeClient): Promise<readonly FleetSource[]> =>
+  listAll(client, fleetSource, { namespace: SYSTEM_NAMESPACE })
 
 export const approvalsOn = (client: KubeClient): Promise<readonly Approval[]> => listAll(client, approval)
 

@@ -2,6 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { Fault, ReportFacts } from './facts.ts'
+import { countedFaults } from './faults.ts'
 import { count, countsOf, limited, type Section, share, UNKNOWN, word } from './report.ts'
 
 interface Place {
@@ -38,7 +39,8 @@ function placeOf(node: Node, machine: Machine | undefined, now: number): Place {
 const RATE_DIGITS = 2
 
 export function faultSections(facts: ReportFacts): readonly Section[] {
-  const { faults, nodes, machines, to } = facts
+  const { nodes, machines, to } = facts
+  const faults = countedFaults(facts.faults)
   const byNode = new Map(machines.map((m) => [m.status?.nodeRef?.name ?? '', m]))
   const places = new Map(nodes.map((n) => [n.metadata.name ?? '', placeOf(n, byNode.get(n.metadata.name ?? ''), to)]))
   const about = facts.hasHistory

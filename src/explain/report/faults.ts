@@ -1,4 +1,5 @@
 // Which faults there were: conditions that turned bad. From the nodes as they are, or from a recorded history. Pure.
+import { COMPONENT_UNHEALTHY, componentConditionType } from '#api/node-conditions.ts'
 import { fieldsOf } from '#lib/fields.ts'
 import type { Steps } from '#lib/steps.ts'
 import type { Node } from '#nodes/objects.ts'
@@ -16,6 +17,18 @@ export function presentFaults(nodes: readonly Node[], from: number): readonly Fa
         : []
     }),
   )
+}
+
+/** Without the sum over all components of a node, where a component at fault is named beside it: it is the same fault. */
+export function countedFaults(faults: readonly Fault[]): readonly Fault[] {
+  const parts = Map.groupBy(
+    faults.filter(({ kind }) => kind.startsWith(componentConditionType(''))),
+    ({ node }) => node,
+  )
+  const end = ({ ended = Infinity }: Fault): number => ended
+  const isNamed = (sum: Fault): boolean =>
+    parts.get(sum.node)?.some((part) => part.at <= end(sum) && sum.at <= end(part)) === true
+  return faults.filter((fault) => fault.kind !== COMPONENT_UNHEALTHY || !isNamed(fault))
 }
 
 /** How reports call a condition that turned bad. */

@@ -4,6 +4,7 @@ import type { KeptDays } from '#measure/kept-days.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Range } from '#history/ask/reader.ts'
 import type { ReportFacts } from './facts.ts'
+import { countedFaults } from './faults.ts'
 import { LEVEL_DIGITS, levelOf, secondsOf } from './pool-report.ts'
 import { jobsOf, repairSums, successCell } from './repairs-report.ts'
 import { type Cell, count, duration, percent, percentText, type Report, type Section, UNKNOWN, word } from './report.ts'
@@ -57,7 +58,7 @@ function rowOf(name: string, facts: ReportFacts): readonly Cell[] {
     percent(levelOf(facts), LEVEL_DIGITS),
     duration(seconds?.fault),
     duration(seconds?.silent),
-    count(facts.faults.length),
+    count(countedFaults(facts.faults).length),
     count(sums.all),
     successCell(sums),
     count(sums.needless),

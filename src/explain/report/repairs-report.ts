@@ -141,7 +141,7 @@ export function repairsHeadline(facts: ReportFacts): { readonly text: string; re
   return value === undefined
     ? { text: `no repair ended (${sums.all} requested)`, value: null }
     : {
-        text: `${percentText(value)} of ${sums.ended - sums.needless} repairs succeeded; ${sums.needless} more were needless`,
+        text: `${percentText(value)} of ${sums.ended - sums.needless} repairs succeeded; ${sums.needless} more ${sums.needless === 1 ? 'was' : 'were'} needless`,
         value,
       }
 }

@@ -3,7 +3,7 @@ import { atOnce } from '#lib/steps.ts'
 import type { Transition } from '#history/ask/reader.ts'
 import type { Node } from '#nodes/objects.ts'
 import { aRelease, facts, FROM } from '#test/support/fleets/report-facts.ts'
-import { presentFaults, recordedFaults } from './faults.ts'
+import { countedFaults, presentFaults, recordedFaults } from './faults.ts'
 import { htmlText } from './form-html.ts'
 import { csvText, jsonText, markdownText, tableText } from './form-text.ts'
 import type { Report } from './report.ts'
@@ -30,7 +30,7 @@ test('components: who lacks one, who is in no set, and which versions there are'
 
 test('repairs: success without the needless ones, and the parts of their time', () => {
   const report = reportOf('repairs', facts)
-  expect(report.headline.text).toBe('50.0 % of 2 repairs succeeded; 1 more were needless')
+  expect(report.headline.text).toBe('50.0 % of 2 repairs succeeded; 1 more was needless')
   expect(rowsOf(report, 'Repairs by rule')).toEqual(['hung | 3 | 3 | 1 | 50.0 % | 1 | 0 | reboot'])
   expect(rowsOf(report, 'Mean time of a repair').map((r) => r.split(' | ').slice(0, 3).join(' '))).toEqual([
     'detect 15s 1',
@@ -179,4 +179,16 @@ test('a chart shows a value that is not known as a gap', () => {
   const html = htmlText(reportOf('pool', facts))
   expect(html).toContain('<rect class="bar"')
   expect(htmlText(reportOf('pool', { ...facts, requested: undefined }))).toContain('<rect class="gap"')
+})
+
+test('a component at fault is counted once, not also as the sum over all components of its node', () => {
+  const fault = (kind: string, node: string, at: number, ended?: number) => ({ kind, node, at, ended })
+  const part = fault('ComponentUnhealthy-scribe', 'a', 10, 20)
+  const alone = fault('ComponentUnhealthy', 'a', 30)
+  const elsewhere = fault('ComponentUnhealthy', 'b', 10, 20)
+  expect(countedFaults([fault('ComponentUnhealthy', 'a', 10, 20), part, alone, elsewhere])).toEqual([
+    part,
+    alone,
+    elsewhere,
+  ])
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Turn } from '#api/kinds/fleet-brake.ts'
 import { timestamp } from '#lib/clock.ts'
-import { type Need, planTurns, TURN_MS } from './turns.ts'
+import { type Need, planTurns, TURN_MS, turnWait } from './turns.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const turn = (cluster: string, endsInMs: number): Turn => ({
@@ -63,4 +63,10 @@ test('a lower limit takes no turn away, and none of 0 gives any', () => {
     names(given([turn('a', 60_000), turn('b', 60_000)], { a: 'Changes', b: 'Changes', c: 'Begins' }, { max: 1 })),
   ).toEqual(['a', 'b'])
   expect(given([], { a: 'Begins' }, { max: 0 })).toEqual([])
+})
+
+test('a cluster without a turn reports the limit only where it is reached', () => {
+  expect(turnWait(1, 5).seen).toBe('its turn among the changing clusters is not recorded yet')
+  expect(turnWait(1, 1).seen).toBe('1 cluster of the fleet is changing (limit 1)')
+  expect(turnWait(2, 2).seen).toBe('2 clusters of the fleet are changing (limit 2)')
 })

@@ -2,6 +2,7 @@
 // one has acknowledged its end or the lease has expired. Pure.
 import type { Turn } from '#api/kinds/fleet-brake.ts'
 import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
 import { byCodeUnit } from '#lib/go-text.ts'
 
 /** If the hub is unreachable for longer, clusters start nothing new. */
@@ -46,3 +47,12 @@ export function planTurns({ before, needs, isReturned, isThere, max }: TurnsSeen
 /** The content of a cluster's copy: its own turn, for as long as it needs one. */
 export const turnFor = (turns: readonly Turn[], cluster: string, isNeeded: boolean): readonly Turn[] =>
   isNeeded ? turns.filter((turn) => turn.cluster === cluster) : []
+
+/** Why a cluster without a turn waits. With a place free, its turn only has to be recorded. */
+export const turnWait = (changing: number, max: number): { readonly seen: string; readonly unblock: string } =>
+  changing < max
+    ? { seen: 'its turn among the changing clusters is not recorded yet', unblock: 'the turn is recorded on the hub' }
+    : {
+        seen: `${counted(changing, 'cluster')} of the fleet ${changing === 1 ? 'is' : 'are'} changing (limit ${max})`,
+        unblock: 'one of them has finished, or a DefenderPolicy of the hub allows more in fleet.maxChanging',
+      }

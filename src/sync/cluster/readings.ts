@@ -1,6 +1,6 @@
 // Reads the values that gates check: machines, their components, and repairs. An unreadable value is absent, never zero.
 import type { KnownFailure } from '#api/kinds/inventory.ts'
-import { machineComponentSet, type MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
 import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { INCONSISTENT, machinePart, NOT_READY } from '../release/baseline.ts'
@@ -11,7 +11,7 @@ import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
-import { uidOf } from '#api/schema/object-meta.ts'
+import { isSpecObserved, uidOf } from '#api/schema/object-meta.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { declaringSets, isConsistent } from './consistent.ts'
@@ -98,7 +98,8 @@ async function machinesOf(
   const sets = await listed(client, machineComponentSet, call, (set) => [set])
   const declaring = declaringSets(sets)
   const skipped = new Set(
-    sets.filter(isObserved).flatMap(({ status }) => (status?.skipped ?? []).map((s) => s.machine)),
+    // Machines that the controller skipped for an earlier declaration are irrelevant for this one.
+    sets.filter(isSpecObserved).flatMap(({ status }) => (status?.skipped ?? []).map((s) => s.machine)),
   )
   const machines = await listed(client, machine, call, (m) => [
     {
@@ -116,10 +117,6 @@ async function machinesOf(
     skipped: uids((m) => m.isSkipped),
   }
 }
-
-/** Machines that the controller skipped for an earlier declaration are irrelevant for this one. */
-const isObserved = ({ metadata, status }: MachineComponentSet): boolean =>
-  status?.observedGeneration === metadata.generation
 
 function repairOf({ metadata, spec }: RemedyOperationJob): NonNullable<ClusterReadings['repairs']> {
   const at = Date.parse(metadata.creationTimestamp ?? '')

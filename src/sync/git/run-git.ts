@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
+import { killGroup } from '#lib/kill-group.ts'
 import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { entriesBelow } from '#lib/entries-below.ts'
 import { limited } from '../limited.ts'
@@ -130,7 +131,7 @@ async function runToEnd({ program, input }: Program, { url, env, deadlineMs, wit
   let cut: 'Late' | 'Large' | 'Loud' | undefined
   const end = (why: 'Late' | 'Large' | 'Loud') => {
     cut ??= why
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+    if (child.exitCode === null) killGroup(child.pid)
   }
   const late = setTimeout(() => end('Late'), deadlineMs)
   const measure = setInterval(() => {

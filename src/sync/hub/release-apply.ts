@@ -6,9 +6,10 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/apply.ts'
 import { unreachable } from '../cluster/unreachable.ts'
-import { previousOf } from '../release/chain.ts'
+import { previousOf, soakedBefore } from '../release/chain.ts'
 import { judgeFailures } from '../release/baseline.ts'
-import { countOf, type SeenCluster } from '../release/cluster-phase.ts'
+import type { SeenCluster } from '../release/cluster-seen.ts'
+import { countOf } from '../release/cluster-trouble.ts'
 import { readingNeeds } from '../release/gates.ts'
 import { historyOf, isLeftUnderway } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
@@ -263,6 +264,7 @@ export function seenCluster(
     digest,
     answer: reports.get(name)?.answer,
     previous: previousOf(chain, release, name),
+    soaked: soakedBefore(chain, release, name),
     isReturn: returns.has(name),
     isUnderway: name !== HUB && isLeftUnderway(chain, release, name),
     ...(own && { risks: risksIn(own) }),

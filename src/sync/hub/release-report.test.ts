@@ -10,7 +10,7 @@ const messageOf = (type: string, phase: 'Paused' | 'Progressing', predicate: str
   ).find((c) => c.type === type)?.message
 
 test('a failed stage is named as it is, and is nothing to wait for', () => {
-  const seen = '1 of 1 clusters failed: test: set/base is Blocked'
+  const seen = '1 of 1 cluster failed: test: set/base is Blocked'
   expect(messageOf('Ready', 'Paused', 'StageFailed', seen)).toBe(seen)
   expect(messageOf('Stalled', 'Paused', 'StageFailed', seen)).toBe(seen)
 })

@@ -5,9 +5,10 @@ import { parseDuration } from '#lib/duration.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import type { BrakeBook } from '../brake/book.ts'
+import { turnWait } from '../brake/turns.ts'
 import type { ApplyReport } from '../cluster/apply.ts'
 import { customFindings } from '../release/custom-gates.ts'
-import { LIFT } from '../release/cluster-phase.ts'
+import { LIFT } from '../release/cluster-trouble.ts'
 import { type Braked, isOver, isRetried, type ReleaseSeen } from '../release/release-seen.ts'
 import { releaseApprovers } from '../release/release-approvers.ts'
 import { planRelease } from '../release/stages.ts'
@@ -185,11 +186,7 @@ function brakedBy(brake: BrakeBook, { metadata, spec }: Release, cluster: string
   if (stop !== undefined)
     return { predicate: 'FleetStopped', seen: `${stop.name} ${stop.version} ${stop.seen}`, unblock: LIFT }
   if (brake.mayBegin(`${metadata.namespace ?? ''}/${cluster}`)) return undefined
-  return {
-    predicate: 'FleetBudget',
-    seen: `${brake.spec?.turns?.length ?? 0} clusters of the fleet change (limit ${brake.limits.maxChanging ?? 0})`,
-    unblock: 'one of them has finished, or a DefenderPolicy of the hub allows more in fleet.maxChanging',
-  }
+  return { predicate: 'FleetBudget', ...turnWait(brake.spec?.turns?.length ?? 0, brake.limits.maxChanging ?? 0) }
 }
 
 function deletionsIn(

@@ -26,9 +26,26 @@ export const folderOf = ({ branches }: Previews): string => branches.slice(0, -'
 const MAX_SLUG = 24
 const DIGEST_CHARS = 10
 
-/** Starts like the branch, for readers; the digest keeps similar branches apart. */
-export function previewName(source: string, branch: string): string {
-  const digest = createHash('sha256').update(`${source}\n${branch}`).digest('hex').slice(0, DIGEST_CHARS)
+/** What one Cluster is for: a branch, or one commit of it. */
+export interface PreviewOf {
+  readonly branch: string
+  /** Undefined: whatever the branch contains. */
+  readonly only: string | undefined
+}
+
+/** What a branch at this commit gets. */
+export const previewFor = ({ mode }: Previews, branch: string, commit: string): PreviewOf => ({
+  branch,
+  only: mode === 'Commit' ? commit : undefined,
+})
+
+export const isFor = (cluster: Cluster, { branch, only }: PreviewOf): boolean =>
+  branchOf(cluster) === branch && cluster.metadata.annotations?.[ANNOTATIONS.previewCommit] === only
+
+/** Starts like the branch, for readers; the digest keeps similar branches, and commits, apart. */
+export function previewName(source: string, { branch, only }: PreviewOf): string {
+  const parts = [source, branch, ...(only === undefined ? [] : [only])]
+  const digest = createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, DIGEST_CHARS)
   const slug = branch
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
@@ -47,7 +64,7 @@ export function followingBranch(source: FleetSource, branch: string): FleetSourc
   return { ...object, spec: { ...spec, ref: { branch } } }
 }
 
-export const branchOf = ({ metadata }: Cluster): string => metadata.annotations?.[ANNOTATIONS.previewBranch] ?? ''
+const branchOf = ({ metadata }: Cluster): string => metadata.annotations?.[ANNOTATIONS.previewBranch] ?? ''
 
 /** The Clusters that sync made for branches of the source, in its namespace. A Cluster that git declares never counts, whatever its labels claim. */
 export const previewsOf = (clusters: readonly Cluster[], key: string): readonly Cluster[] =>
@@ -70,7 +87,7 @@ export function templateProblem(source: FleetSource, template: Cluster | undefin
 }
 
 /** A copy of the template without values that only one cluster can have: its port and host, its snapshots, and one-time requests. */
-export function previewCluster(source: FleetSource, branch: string, template: Cluster): ClusterInput {
+export function previewCluster(source: FleetSource, of: PreviewOf, template: Cluster): ClusterInput {
   const { namespace = '' } = source.metadata
   const key = namespacedName(source)
   const { version, network, stage, controlPlane = { flavor: 'embedded' as const } } = template.spec
@@ -80,9 +97,13 @@ export function previewCluster(source: FleetSource, branch: string, template: Cl
     apiVersion: API_GROUP_VERSION,
     kind: clusterKind.kind,
     metadata: {
-      name: previewName(key, branch),
+      name: previewName(key, of),
       namespace,
-      annotations: { [ANNOTATIONS.previewOf]: key, [ANNOTATIONS.previewBranch]: branch },
+      annotations: {
+        [ANNOTATIONS.previewOf]: key,
+        [ANNOTATIONS.previewBranch]: of.branch,
+        ...(of.only !== undefined && { [ANNOTATIONS.previewCommit]: of.only }),
+      },
     },
     spec: {
       ...defined({ version, network, stage }),

@@ -9,6 +9,8 @@ import { planPreviews, shownPreviews, type PreviewsSeen, type PreviewStatus } fr
 const KEY = 'fleet/main'
 const COMMIT = 'a'.repeat(40)
 
+const nameOf = (branch: string, key = KEY): string => previewName(key, { branch, only: undefined })
+
 const source = (previews: readonly PreviewStatus[] = [], max = 2) =>
   ({
     metadata: { namespace: 'fleet', name: 'main' },
@@ -28,7 +30,7 @@ const clusterOf = (branch: string, more: object = {}): Cluster => ({
   kind: 'Cluster',
   metadata: {
     namespace: 'fleet',
-    name: previewName(KEY, branch),
+    name: nameOf(branch),
     annotations: { [ANNOTATIONS.previewOf]: KEY, [ANNOTATIONS.previewBranch]: branch },
     ...more,
   },
@@ -65,18 +67,16 @@ describe('the name of a branch', () => {
 
   test('becomes a short name of plain characters, whatever it is', () => {
     for (const branch of ['preview/Feature_ONE', 'preview/ü', `preview/${'x'.repeat(300)}`, '', '../..', 'preview/---'])
-      expect(previewName(KEY, branch)).toMatch(/^pv-[a-z0-9]([-a-z0-9]{0,36}[a-z0-9])?$/)
+      expect(nameOf(branch)).toMatch(/^pv-[a-z0-9]([-a-z0-9]{0,36}[a-z0-9])?$/)
   })
 
   test('is told apart from one that reads alike, and from the same one of another source', () => {
-    const names = ['preview/a-b', 'preview/A-b', 'preview/a_b', 'preview/a/b', 'preview/a.b'].map((b) =>
-      previewName(KEY, b),
-    )
-    expect(new Set([...names, previewName('fleet/other', 'preview/a-b')]).size).toBe(6)
+    const names = ['preview/a-b', 'preview/A-b', 'preview/a_b', 'preview/a/b', 'preview/a.b'].map((b) => nameOf(b))
+    expect(new Set([...names, nameOf('preview/a-b', 'fleet/other')]).size).toBe(6)
   })
 
   test('that leads to the name of another Cluster gets none, and leaves that one alone', () => {
-    const names = new Set([previewName(KEY, 'preview/a')])
+    const names = new Set([nameOf('preview/a')])
     const plan = planned({ branches: ['preview/a'], names })
     expect(plan).toMatchObject({ begin: [], remove: [], idle: [{ phase: 'Refused' }] })
   })
@@ -103,9 +103,15 @@ describe('a branch', () => {
   })
 
   test('whose cluster has ended gets no second one', () => {
-    const ended: PreviewStatus = { branch: 'preview/a', commit: COMMIT, cluster: 'pv-a', phase: 'Ready', message: '' }
+    const ended: PreviewStatus = {
+      branch: 'preview/a',
+      commit: COMMIT,
+      cluster: nameOf('preview/a'),
+      phase: 'Ready',
+      message: '',
+    }
     const plan = planned({ source: source([ended]), branches: ['preview/a'] })
-    expect(plan).toMatchObject({ begin: [], idle: [{ phase: 'Expired', cluster: 'pv-a' }] })
+    expect(plan).toMatchObject({ begin: [], idle: [{ phase: 'Expired', cluster: nameOf('preview/a') }] })
   })
 
   test('that the source follows is none of them', () => {
@@ -116,11 +122,59 @@ describe('a branch', () => {
     const branches = Array.from({ length: 40 }, (_, i) => `preview/${i}`)
     const ended = branches
       .slice(0, 32)
-      .map((branch): PreviewStatus => ({ branch, cluster: 'pv', phase: 'Expired', message: '' }))
+      .map((branch): PreviewStatus => ({ branch, cluster: nameOf(branch), phase: 'Expired', message: '' }))
     const plan = planned({ source: source(ended), branches })
     expect(plan.room).toBe(0)
     const waiting = branches.slice(32).map((branch): PreviewStatus => ({ branch, phase: 'Waiting', message: '' }))
     expect(shownPreviews([...waiting, ...plan.idle]).every((p) => p.phase === 'Expired')).toBe(true)
+  })
+})
+
+describe('a commit with a cluster of its own', () => {
+  const NEXT = 'b'.repeat(40)
+  const byCommit = (previews: readonly PreviewStatus[] = []) => {
+    const { spec, ...rest } = source(previews)
+    return { ...rest, spec: { ...spec, previews: { ...spec.previews, mode: 'Commit' } } } as FleetSource
+  }
+  const nameAt = (commit: string) => previewName(KEY, { branch: 'preview/a', only: commit })
+  const clusterAt = (commit: string) =>
+    clusterOf('preview/a', {
+      name: nameAt(commit),
+      annotations: {
+        [ANNOTATIONS.previewOf]: KEY,
+        [ANNOTATIONS.previewBranch]: 'preview/a',
+        [ANNOTATIONS.previewCommit]: commit,
+      },
+    })
+  const at = (commit: string, more: Partial<PreviewsSeen> = {}) =>
+    planned({ source: byCommit(), heads: new Map([['preview/a', commit]]), ...more })
+
+  test('keeps it while it is the newest, and gives way to the next one', () => {
+    expect(at(COMMIT, { own: [clusterAt(COMMIT)] })).toMatchObject({
+      keep: [{ commit: COMMIT }],
+      remove: [],
+      begin: [],
+    })
+    const moved = at(NEXT, { own: [clusterAt(COMMIT)] })
+    expect(moved.begin).toEqual([{ branch: 'preview/a', commit: NEXT }])
+    expect(moved.remove.map((c) => c.metadata.name)).toEqual([nameAt(COMMIT)])
+  })
+
+  test('gets no second one when it has ended, but the next commit gets its own', () => {
+    const ended: PreviewStatus = {
+      branch: 'preview/a',
+      commit: COMMIT,
+      cluster: nameAt(COMMIT),
+      phase: 'Ready',
+      message: '',
+    }
+    expect(at(COMMIT, { source: byCommit([ended]) }).idle).toMatchObject([{ phase: 'Expired' }])
+    expect(at(NEXT, { source: byCommit([ended]) }).begin).toHaveLength(1)
+  })
+
+  test('gives its cluster back when the mode changes', () => {
+    const plan = planned({ branches: ['preview/a'], own: [clusterAt(COMMIT)] })
+    expect(plan).toMatchObject({ begin: [{ branch: 'preview/a' }], remove: [{ metadata: { name: nameAt(COMMIT) } }] })
   })
 })
 
@@ -144,7 +198,7 @@ describe('a preview', () => {
   })
 
   test('is like the template, without what only that one can have, and ends', () => {
-    const { spec, metadata } = previewCluster(source(), 'preview/a', template())
+    const { spec, metadata } = previewCluster(source(), { branch: 'preview/a', only: undefined }, template())
     expect(spec).toEqual({
       version: '1.36.0',
       stage: 'dev',

@@ -3,7 +3,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import { MAX_PREVIEWS_SHOWN, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
-import { branchOf, isUsable, previewName } from './branches.ts'
+import { isFor, isUsable, previewFor, previewName, type PreviewOf } from './branches.ts'
 
 export type PreviewStatus = NonNullable<NonNullable<FleetSource['status']>['previews']>[number]
 
@@ -37,8 +37,8 @@ interface PreviewsPlan {
 
 export function planPreviews({ source, heads, own, problem, names }: PreviewsSeen): PreviewsPlan {
   const key = namespacedName(source)
+  const { previews } = source.spec
   const before = new Map((source.status?.previews ?? []).map((p) => [p.branch, p]))
-  const clusters = new Map(own.map((c) => [branchOf(c), c]))
   const isFollowed = (branch: string) => branch === source.spec.ref.branch
   const branches = [...heads]
     .filter(([branch]) => isUsable(branch) && !isFollowed(branch))
@@ -48,13 +48,15 @@ export function planPreviews({ source, heads, own, problem, names }: PreviewsSee
   const keep: (Branch & { readonly cluster: Cluster })[] = []
   const begin: Branch[] = []
   for (const { branch, commit } of branches) {
-    const cluster = clusters.get(branch)
-    const made = before.get(branch)?.cluster
-    const name = previewName(key, branch)
+    const of = previews === undefined ? { branch, only: undefined } : previewFor(previews, branch, commit)
+    const cluster = own.find((c) => isFor(c, of))
+    const name = previewName(key, of)
+    // What the status names may also have been made for an earlier commit, or in the other mode.
+    const made = before.get(branch)?.cluster === name
     if (cluster?.metadata.deletionTimestamp !== undefined)
       idle.push({ branch, commit, cluster: name, phase: 'Deleting', message: 'its cluster is being deleted' })
     else if (cluster !== undefined) keep.push({ branch, commit, cluster })
-    else if (made !== undefined) idle.push({ branch, commit, cluster: made, phase: 'Expired', message: EXPIRED })
+    else if (made) idle.push({ branch, commit, cluster: name, phase: 'Expired', message: expired(of) })
     else if (names.has(name)) idle.push({ branch, commit, phase: 'Refused', message: taken(name) })
     else if (problem !== undefined) idle.push({ branch, commit, phase: 'Waiting', message: problem })
     else begin.push({ branch, commit })
@@ -63,12 +65,12 @@ export function planPreviews({ source, heads, own, problem, names }: PreviewsSee
   // Clusters that are being deleted still run. Ended ones must stay listed: a branch that drops out of the list would get a second cluster.
   const listed = keep.length + idle.filter((i) => i.cluster !== undefined).length
   const running = own.length
-  const room = Math.max(0, Math.min((source.spec.previews?.max ?? 0) - running, MAX_PREVIEWS_SHOWN - listed))
+  const room = Math.max(0, Math.min((previews?.max ?? 0) - running, MAX_PREVIEWS_SHOWN - listed))
   return { remove, keep, begin, idle, room }
 }
 
-const EXPIRED =
-  'its cluster has ended: its time to live is over, or it was deleted; delete the branch and push it again for another one'
+const expired = ({ only }: PreviewOf): string =>
+  `its cluster has ended: its time to live is over, or it was deleted; ${only === undefined ? 'delete the branch and push it again' : 'push another commit'} for another one`
 
 const taken = (name: string): string => `Cluster ${name} exists and was not made for this branch: delete or rename it`
 

@@ -27,7 +27,15 @@ import { isOfTheCommit } from '../render/render-errors.ts'
 import { standingProblem } from '../sources/scope.ts'
 import { isVerified } from '../trust/policy.ts'
 import { applyBranch } from './apply.ts'
-import { folderOf, followingBranch, previewCluster, previewsOf, templateProblem, type Previews } from './branches.ts'
+import {
+  folderOf,
+  followingBranch,
+  previewCluster,
+  previewFor,
+  previewsOf,
+  templateProblem,
+  type Previews,
+} from './branches.ts'
 import { planPreviews, shownPreviews, waitsForRoom, type PreviewStatus } from './plan.ts'
 
 /** Requeue delay while a cluster is being created or deleted. */
@@ -140,7 +148,7 @@ async function sortOut(pass: Pass, heads: ReadonlyMap<string, string>, own: read
       if (refusal !== undefined) entries.push({ branch, commit, ...moved(refusal) })
       else {
         room--
-        entries.push({ branch, commit, ...moved(await begin(pass, branch, template)) })
+        entries.push({ branch, commit, ...moved(await begin(pass, begun, template)) })
       }
     }
   }
@@ -214,8 +222,12 @@ async function keepUp(pass: Pass, { branch, commit, cluster, followed }: Kept): 
   }
 }
 
-async function begin({ shared, source, hub, signal }: Pass, branch: string, template: Cluster): Promise<Step> {
-  const wanted = previewCluster(source, branch, template)
+async function begin(
+  { shared, source, previews, hub, signal }: Pass,
+  { branch, commit }: { readonly branch: string; readonly commit: string },
+  template: Cluster,
+): Promise<Step> {
+  const wanted = previewCluster(source, previewFor(previews, branch, commit), template)
   const { name = '' } = wanted.metadata
   try {
     const options = { fieldManager: FIELD_MANAGERS.sync, signal }

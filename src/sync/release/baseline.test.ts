@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { inventory, MAX_FAILURES, type Baseline, type KnownFailure } from '#api/kinds/inventory.ts'
 import { createValidator } from '#api/validate.ts'
 import {
+  spokenObject,
   contentDigest,
   judgeFailures,
   nextBaseline,
@@ -130,7 +131,9 @@ describe('a set that is held or waits for a rate limit', () => {
     (outside) => {
       const { object, state, reason, message } = limited
       const baseline = { ...next({}), blamed: [{ object, state, reason, release: 'fleet-00c0ffee' }] }
-      expect(judgeFailures([{ ...limited, outside }], baseline, 0)).toMatchObject({ message: `${object}: ${message}` })
+      expect(judgeFailures([{ ...limited, outside }], baseline, 0)).toMatchObject({
+        message: `${spokenObject(object)}: ${message}`,
+      })
       const broken = judgeFailures([{ object, state: 'Failed', reason, message }], baseline, 0)
       expect(broken.message).toContain('release fleet-00c0ffee broke it')
     },
@@ -172,7 +175,7 @@ describe('what a stopped release broke', () => {
     ])
     const judged = judgeFailures(named(damage), carried, 0)
     expect(judged).toMatchObject({ state: 'Failed', before: 1, fresh: 2 })
-    expect(judged.message).toBe(`${SET}: m (and 1 more); release r1 broke it, and its change is still declared`)
+    expect(judged.message).toBe(`set/base: m (and 1 more); release r1 broke it, and its change is still declared`)
   })
 
   test('and against the one after that, also when an unrelated commit lies between', () => {
@@ -400,3 +403,11 @@ describe('whatever fails, and whatever is changed by users', () => {
     )
   })
 })
+
+test.each([
+  ['MachineComponentSet.kubenode.io/base', 'set/base'],
+  ['Machine.kubenode.io/n-1', 'machine/n-1'],
+  ['DaemonSet.apps/kube-system/cilium', 'DaemonSet kube-system/cilium'],
+  ['Namespace/shop', 'Namespace shop'],
+  ['something else', 'something else'],
+])('a sentence calls %s %s', (key, word) => expect(spokenObject(key)).toBe(word))

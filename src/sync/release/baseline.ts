@@ -10,6 +10,8 @@ import {
   type KnownFailure,
   type ReleaseChange,
 } from '#api/kinds/inventory.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { shortWord } from '#api/nouns.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { OutsideWait, SetWait } from '#delivery/failures.ts'
 import { defined } from '#lib/defined.ts'
@@ -230,6 +232,15 @@ function outsideWaitOf(found: readonly Named[]): Named | undefined {
   return isExplained || isShortOfMachines ? found.find((f) => f.outside !== undefined) : undefined
 }
 
+const KEY = /^([A-Za-z]+)(?:\.([a-z0-9.-]+))?\/(.+)$/
+
+/** `set/base`, as commands take it: a key with its API group is for programs. Of other groups, the kind and the name. */
+export function spokenObject(object: string): string {
+  const [, kind = '', group = '', name = ''] = KEY.exec(object) ?? []
+  if (kind === '') return object
+  return group === API_GROUP ? shortWord(`${kind.toLowerCase()}/${name}`) : `${kind} ${name}`
+}
+
 function messageOf(first: Named, count: number, baseline: Baseline | undefined): string {
   const { object, part, message } = first
   const more = count > 1 ? ` (and ${count - 1} more)` : ''
@@ -243,7 +254,7 @@ function messageOf(first: Named, count: number, baseline: Baseline | undefined):
       : baseline?.incomplete === true && first.outside === undefined
         ? '; the state before the release is unknown, so every failure counts'
         : ''
-  return `${object}: ${part === undefined ? '' : `${part} `}${message}${more}${why}`
+  return `${spokenObject(object)}: ${part === undefined ? '' : `${part} `}${message}${more}${why}`
 }
 
 /**

@@ -6,8 +6,8 @@ import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
-import { chainOf, previousOf } from './chain.ts'
-import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
+import { chainOf, previousOf, soakedBefore } from './chain.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-seen.ts'
 import { openClusters, isOver } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 import { defined } from '#lib/defined.ts'
@@ -98,7 +98,11 @@ class Chain {
     const asked = new Set(newer === undefined ? openClusters(release) : [])
     const clusters = Object.entries(release.spec.digests).map(([name, digest]): [string, SeenCluster] => {
       const look = asked.has(name) ? this.#look(release, name, digest, health(name)) : undefined
-      return [name, { name, labels: {}, digest, answer: look, previous: previousOf(this.chain, release, name) }]
+      const earlier = {
+        previous: previousOf(this.chain, release, name),
+        soaked: soakedBefore(this.chain, release, name),
+      }
+      return [name, { name, labels: {}, digest, answer: look, ...earlier }]
     })
     const seen = { release, pipeline, clusters: new Map(clusters) }
     const { status } = planRelease({ ...UNDISTURBED, ...seen, newer }, this.now)
@@ -186,6 +190,41 @@ describe('a Release after one that was superseded midway', () => {
     chain.now += 3_600 * S
     chain.steps(4)
     expect(chain.phases()).toBe('Progressing: t1=Healthy t2=Healthy p1=Waiting')
+  })
+
+  test('continues the soak of a cluster whose content stays, without the time in between', () => {
+    const chain = started()
+    chain.commit(of('B'))
+    const soaking = () => chain.newest?.status?.stages?.[0]
+    chain.steps(4)
+    expect(soaking()).toMatchObject({ phase: 'Soaking' })
+    const until = Date.parse(soaking()?.soakUntil ?? '')
+    // Only prod gets something else, three times: test does not start again each time.
+    for (const next of ['C', 'D', 'E']) {
+      chain.commit(of('B', { p1: next }))
+      chain.steps(4)
+    }
+    const late = Date.parse(soaking()?.soakUntil ?? '') - until
+    expect(late).toBeGreaterThan(0)
+    // A few passes of each Release: it is made, begun and applied.
+    expect(late).toBeLessThanOrEqual(3 * 4 * S)
+    expect(chain.phases()).toMatch(/^Progressing: t1=Healthy t2=Healthy p1=(Waiting|Applying)/)
+  })
+
+  test('does not continue the soak of a cluster that was unhealthy since, or whose content changed', () => {
+    for (const [digests, health] of [
+      [of('B', { p1: 'C' }), 'working'],
+      [of('C'), 'well'],
+    ] as const) {
+      const chain = started()
+      chain.commit(of('B'))
+      chain.steps(8)
+      chain.commit(digests)
+      chain.steps(3, () => health)
+      chain.steps(6)
+      expect(chain.newest?.status?.stages?.[0]?.phase).toBe('Soaking')
+      expect(chain.phases()).toBe('Progressing: t1=Healthy t2=Healthy p1=Waiting')
+    }
   })
 
   test('counts one that was made at the same moment and touched the cluster', () => {

@@ -1,8 +1,8 @@
 // The Releases of a track as a chain: the newest one, a cluster's previous content, the name of the next one, and which old ones may be deleted. Pure.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
-import { createdAt } from '#api/schema/object-meta.ts'
-import type { SeenCluster } from './cluster-phase.ts'
+import { createdAt, createdMs } from '#api/schema/object-meta.ts'
+import type { SeenCluster } from './cluster-seen.ts'
 import { hasPassedStage, mayHaveTouched } from './history.ts'
 import { isOver } from './release-seen.ts'
 
@@ -84,6 +84,26 @@ export function previousOf(chain: readonly Release[], of: Release, cluster: stri
     if (phase === 'Healthy') return undefined
   }
   return undefined
+}
+
+/**
+ * How long the cluster was healthy with this content in a Release that another one superseded in the middle of its soak. The time since then, in which
+ * nothing watched the cluster, does not count.
+ */
+export function soakedBefore(chain: readonly Release[], of: Release, cluster: string): number {
+  const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
+  const last = chain.slice(0, Math.max(0, at)).findLastIndex((r) => {
+    const status = r.status?.clusters?.find((c) => c.name === cluster)
+    return status !== undefined && mayHaveTouched(status)
+  })
+  const [release, next] = [chain[last], chain[last + 1]]
+  const status = release?.status?.clusters?.find((c) => c.name === cluster)
+  if (release === undefined || next === undefined || status === undefined) return 0
+  if (status.phase !== 'Healthy' || status.digest !== of.spec.digests[cluster] || status.skipped === true) return 0
+  const until = Math.min(createdMs(next), Date.parse(release.status?.finishedAt ?? '') || Number.POSITIVE_INFINITY)
+  const ms = until - Date.parse(status.healthySince ?? '')
+  // Times have whole seconds.
+  return ms > 0 ? Math.floor(ms / 1_000) * 1_000 : 0
 }
 
 /** The oldest finished ones, beyond the number to keep. */

@@ -4,7 +4,7 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { applyDefaults } from '#api/schema/default.ts'
-import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-seen.ts'
 import { customFindings, judgeRule } from './custom-gates.ts'
 import type { ClusterReadings } from './gates.ts'
 import type { Survey } from './stage-gates.ts'

@@ -5,7 +5,7 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
-import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-seen.ts'
 import { openClusters, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 

@@ -1,6 +1,6 @@
 // Which Releases have passed their stage in a cluster, by the statuses of the track. Pure.
 import type { Release } from '#api/kinds/release.ts'
-import type { ClusterStatus } from './cluster-phase.ts'
+import type { ClusterStatus } from './cluster-seen.ts'
 
 export interface ClusterHistory {
   /** Whether the content applied by this Release has passed; without a name: the current content. */

@@ -11,6 +11,7 @@ import {
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { bounded, closedRecord, recordOf, type RecordSeen, type ReleaseRecord } from './record.ts'
+import { DIGEST_OF_LEAVING } from './tracks.ts'
 
 const T0 = Date.parse('2026-01-31T12:00:00Z')
 const at = (seconds: number) => new Date(T0 + seconds * 1_000).toISOString().replace('.000', '')
@@ -67,6 +68,14 @@ const seenAt = (
 describe('the record', () => {
   test('has no cluster that the release has not reached', () =>
     expect(recordOf(seenAt('Waiting', 'Progressing'), T0)).toEqual([]))
+
+  test('says that the stage deleted the Cluster', () => {
+    const seen = seenAt('Healthy', 'Succeeded')
+    const { release } = seen
+    const leaving = { ...release, spec: { ...release.spec, digests: { a: DIGEST_OF_LEAVING } } }
+    expect(recordOf(seen, T0)[0]?.deletesCluster).toBeUndefined()
+    expect(recordOf({ ...seen, release: leaving }, T0)[0]).toMatchObject({ cluster: 'a', deletesCluster: true })
+  })
 
   test('begins with the cluster, with its gates and those who approved', () => {
     expect(recordOf(seenAt('Applying', 'Progressing'), T0)).toEqual([

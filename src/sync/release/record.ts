@@ -11,12 +11,13 @@ import {
 } from '#api/kinds/release.ts'
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import { timestamp } from '#lib/clock.ts'
-import type { ClusterStatus } from './cluster-phase.ts'
+import type { ClusterStatus } from './cluster-seen.ts'
 import type { RecordedSwitches } from '../cluster/switches.ts'
 import { type Approver, approversOf, type Gate, kindOf, type Stage } from './gates.ts'
 import type { GateMoment } from './gate-machine.ts'
 import { mayHaveTouched } from './history.ts'
 import { isFinished, type StageStatus } from './release-seen.ts'
+import { DIGEST_OF_LEAVING } from './tracks.ts'
 import { defined } from '#lib/defined.ts'
 
 export type ReleaseRecord = NonNullable<ReleaseStatus['record']>[number]
@@ -61,6 +62,7 @@ export function recordOf(seen: RecordSeen, now: number): readonly ReleaseRecord[
         ...(isEnd && { finishedAt: timestamp(now) }),
         ...(gates.length > 0 && { gates }),
         ...(switches.length > 0 && { switches }),
+        ...(digest === DIGEST_OF_LEAVING && { deletesCluster: true }),
         ...defined({ deletions }),
         ...(people.size > 0 && { approvedBy: [...people].toSorted().slice(0, MAX_RECORDED_APPROVERS) }),
       },

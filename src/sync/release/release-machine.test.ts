@@ -5,7 +5,7 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import type { Exemption } from '../revert/policy.ts'
-import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-seen.ts'
 import type { Finding } from './gates.ts'
 import { openClusters } from './release-seen.ts'
 import { ruleKey, type Survey } from './stage-gates.ts'

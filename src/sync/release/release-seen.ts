@@ -2,7 +2,7 @@
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Exemption, RevertedBefore } from '../revert/policy.ts'
-import type { ClusterStatus, SeenCluster } from './cluster-phase.ts'
+import type { ClusterStatus, SeenCluster } from './cluster-seen.ts'
 import type { GateSight } from './stage-gates.ts'
 
 export type StageStatus = NonNullable<ReleaseStatus['stages']>[number]

@@ -1,5 +1,5 @@
 // Adds the gate for high-risk changes to a stage whose clusters wait with one. Pure.
-import type { SeenCluster } from './cluster-phase.ts'
+import type { SeenCluster } from './cluster-seen.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { isApprovalText, type Stage } from './gates.ts'
 import type { StageStatus } from './release-seen.ts'

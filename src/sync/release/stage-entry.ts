@@ -3,7 +3,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
 import { openingOf, windowOpens } from '#permits/windows.ts'
-import type { SeenCluster } from './cluster-phase.ts'
+import type { SeenCluster } from './cluster-seen.ts'
 import { type GateRecord, havePassed } from './gate-machine.ts'
 import type { Stage } from './gates.ts'
 import { isFinished, isRetried, type ReleaseSeen, type StageStatus } from './release-seen.ts'
@@ -64,13 +64,16 @@ export function entryOf(input: StageInput, old: StageStatus | undefined): Entry 
   }
   if (held !== undefined) return closed(held, records)
   if (first !== undefined) {
-    const text = closedText(first, name)
+    const text = closedText(first, seen.release)
     return closed(why('GateClosed', text.seen, text.unblock), records)
   }
   const opening = openingOf(stage.windows, now)
   if (opening.problem !== undefined)
     return closed(why('WaitingForWindow', opening.problem, 'the windows of the stage are corrected'), records)
   if (!opening.isOpen)
-    return closed(why('WaitingForWindow', 'no maintenance window is open', windowOpens(opening)), records)
+    return closed(
+      why('WaitingForWindow', `no maintenance window of stage ${stage.name} is open`, windowOpens(opening)),
+      records,
+    )
   return { blocked: undefined, isFailed: false, records }
 }

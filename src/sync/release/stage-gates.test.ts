@@ -6,7 +6,7 @@ import { release as releaseKind, type Release, type ReleaseStatus } from '#api/k
 import { timestamp } from '#lib/clock.ts'
 import { createValidator } from '#api/validate.ts'
 import { applyDefaults } from '#api/schema/default.ts'
-import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-seen.ts'
 import { clustersToSurvey, type GateSight, checksFor, type Survey } from './stage-gates.ts'
 import { openClusters, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'

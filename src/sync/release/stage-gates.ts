@@ -1,12 +1,13 @@
 // What a stage's gates evaluate: before it opens, for each of its clusters, and before it counts as done. Also which external queries they need. Pure.
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
-import type { ReleaseStatus } from '#api/kinds/release.ts'
+import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { shortened } from '#lib/shortened.ts'
 import type { Taken } from '#runtime/background-reads.ts'
+import { approveOrRevert } from '#runtime/waiting.ts'
 import type { CheckResult } from '#runtime/outbound/external-checks.ts'
-import type { ClusterStatus, SeenCluster } from './cluster-phase.ts'
+import type { ClusterStatus, SeenCluster } from './cluster-seen.ts'
 import { type GateMoment, type GateRecord, type GatesResult, havePassed, passGates } from './gate-machine.ts'
 import {
   type Approver,
@@ -168,11 +169,18 @@ export function gatesDuring(
 const MAX_SEEN = 200
 
 /** The text of a stage that waits for a gate, limited to one sentence. */
-export function closedText({ gate, seen, failsAt }: NonNullable<GatesResult['closed']>, release: string) {
+export function closedText(
+  { gate, seen, failsAt }: NonNullable<GatesResult['closed']>,
+  { metadata, spec }: Pick<Release, 'metadata' | 'spec'>,
+) {
   const end = `; the stage fails at ${timestamp(failsAt)}`
   const withEnd = (text: string): string => `${shortened(text, MAX_SEEN - end.length)}${end}`
-  const [observed, unblock] = [`${gate.name}: ${seen}`, unblockOf(gate, release)]
-  // A command is typed as shown, so nothing may follow it.
+  const command = unblockOf(gate, metadata.name ?? '')
+  const [observed, unblock] = [
+    `${gate.name}: ${seen}`,
+    gate.about === undefined ? command : approveOrRevert(command, spec),
+  ]
+  // Commands are typed as shown, so the deadline must not follow them.
   return gate.approval === undefined
     ? { seen: shortened(observed, MAX_SEEN), unblock: withEnd(unblock) }
     : { seen: withEnd(observed), unblock }

@@ -1,10 +1,13 @@
 // Decides the phase of a stage from its clusters: progressing, soaking, waiting for the gates after it, failed or done. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { revertOrRetry } from '#runtime/waiting.ts'
-import { countOf, isAtWork, isDone, soakUntil, type ClusterStatus } from './cluster-phase.ts'
+import { isAtWork, isDone, soakUntil } from './cluster-phase.ts'
+import type { ClusterStatus } from './cluster-seen.ts'
+import { countOf } from './cluster-trouble.ts'
 import type { Stage } from './gates.ts'
 import { isFinished, isRetried, type ReleaseSeen, type StageStatus } from './release-seen.ts'
 import type { Entry, StageInput } from './stage-entry.ts'
@@ -55,7 +58,7 @@ export function stageStatus(
   if (entry.isFailed && blocked !== undefined) return { ...base, ...started, phase: 'Failed', waitingFor: blocked }
   if (counts.failed > maxFailures) {
     const bad = clusters.find((c) => c.phase === 'Failed')
-    const text = `${counts.failed} of ${counts.total} clusters failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
+    const text = `${counts.failed} of ${counted(counts.total, 'cluster')} failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
     const retry = `kubenode release retry ${seen.release.metadata.name ?? ''} --reason WHY`
     const unblock = revertOrRetry(seen.release.spec.commit, retry)
     const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, unblock)
@@ -153,7 +156,7 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
   const done = { ...base, ...(gates.length === 0 ? {} : { gates }), soakUntil: soaksUntil }
   if (closed === undefined) return { ...done, phase: 'Succeeded', finishedAt: timestamp(now) }
   const name = seen.release.metadata.name ?? ''
-  const text = state === 'Failed' ? failedText(closed, name) : closedText(closed, name)
+  const text = state === 'Failed' ? failedText(closed, name) : closedText(closed, seen.release)
   const predicate = state === 'Failed' ? 'GateFailed' : 'GateClosed'
   return {
     ...done,

@@ -5,7 +5,7 @@ import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
-import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-seen.ts'
 import { openClusters, isOver, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 import { defined } from '#lib/defined.ts'
@@ -29,7 +29,7 @@ const by = (...people: readonly string[]) => people.map((name) => ({ by: name, g
 
 const digestOf = (name: string) => `digest-${name}`
 
-const releaseOf = (names: readonly string[], status?: ReleaseStatus): Release => ({
+const releaseOf = ({ names, spec }: Pick<World, 'names' | 'spec'>, status?: ReleaseStatus): Release => ({
   apiVersion: 'kubenode.io/v1alpha1',
   kind: 'Release',
   metadata: { name: 'r', namespace: 'n' },
@@ -39,6 +39,7 @@ const releaseOf = (names: readonly string[], status?: ReleaseStatus): Release =>
     pipeline: 'p',
     commit: 'c'.repeat(40),
     digests: Object.fromEntries(names.map((n) => [n, digestOf(n)])),
+    ...spec,
   },
   ...defined({ status }),
 })
@@ -72,6 +73,7 @@ interface World {
   readonly previous?: Readonly<Record<string, SeenCluster['previous']>>
   risks?: Readonly<Record<string, SeenCluster['risks']>>
   readonly returns?: readonly string[]
+  readonly spec?: Pick<Release['spec'], 'revert'>
 }
 
 class Story {
@@ -89,7 +91,7 @@ class Story {
 
   /** One reconcile: each pass over a cluster returns the given result. */
   step(checks: Readonly<Record<string, ClusterAnswer>>, more: Partial<ReleaseSeen> = {}, forMs = S): ReleaseStatus {
-    const release = releaseOf(this.#world.names, this.status)
+    const release = releaseOf(this.#world, this.status)
     const asked = new Set(openClusters(release))
     const clusters = this.#world.names.map((name): [string, SeenCluster] => [
       name,
@@ -173,26 +175,26 @@ describe('a Release', () => {
     const [a, b] = story.status?.clusters ?? []
     expect(a?.waitingFor).toEqual({
       predicate: 'Progressing',
-      seen: 'MachineSet.kubenode.io/workers: 1 of 2',
+      seen: 'machineset/workers: 1 of 2',
       since: timestamp(T0 + 2 * S),
       unblock: 'its objects become healthy',
     })
     expect(b?.waitingFor).toMatchObject({ predicate: 'StageWaiting', since: timestamp(T0) })
     expect(story.status?.waitingFor).toMatchObject({
       predicate: 'Progressing',
-      seen: 'a: MachineSet.kubenode.io/workers: 1 of 2',
+      seen: 'a: machineset/workers: 1 of 2',
     })
     story.step({ a: working, b: well })
     expect(story.status?.clusters?.[0]?.waitingFor?.since).toBe(timestamp(T0 + 2 * S))
   })
 
   test.each([
-    ['fails at once when an object failed for good', broken, 3, 'MachineSet.kubenode.io/workers: it is Paused'],
+    ['fails at once when an object failed for good', broken, 3, 'machineset/workers: it is Paused'],
     [
       'fails at the deadline when it does not become healthy',
       working,
       70,
-      'not healthy after 1m: MachineSet.kubenode.io/workers: 1 of 2',
+      'not healthy after 1m: machineset/workers: 1 of 2',
     ],
     ['fails at the deadline when objects are refused', refused, 70, 'ConfigMap/x: no'],
   ])('%s, and the next stage stays shut', (_, check, n, message) => {
@@ -201,7 +203,7 @@ describe('a Release', () => {
     expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
     expect(story.status?.clusters?.[0]?.message).toBe(message)
     const wait = story.status?.waitingFor
-    expect(wait).toMatchObject({ predicate: 'StageFailed', seen: `1 of 1 clusters failed: a: ${message}` })
+    expect(wait).toMatchObject({ predicate: 'StageFailed', seen: `1 of 1 cluster failed: a: ${message}` })
     expect(wait?.unblock).toMatch(
       /^run git revert --no-edit c{12} && git push; to retry, kubenode release retry \S+ --reason WHY$/,
     )
@@ -356,7 +358,7 @@ describe('a Release', () => {
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
     expect(story.status?.waitingFor).toMatchObject({
       predicate: 'RateExceeded',
-      seen: `a: MachineComponentSet.kubenode.io/base: ${text} (and 1 more)`,
+      seen: `a: set/base: ${text} (and 1 more)`,
     })
     story.steps(30, { a: working, b: well })
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
@@ -375,7 +377,7 @@ describe('a Release', () => {
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
     expect(story.status?.waitingFor).toMatchObject({
       predicate: 'WaitingForWindow',
-      seen: `a: ${object}: ${message}`,
+      seen: `a: set/base: ${message}`,
       unblock: 'its window opens',
     })
     story.steps(60, { a: well, b: well })
@@ -391,7 +393,7 @@ describe('a Release', () => {
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
     expect(story.status?.waitingFor).toMatchObject({
       predicate: 'HoldPause',
-      seen: `a: ${object}: ${message}`,
+      seen: `a: set/base: ${message}`,
       unblock: 'the hold ends, or kubenode thaw or resume lifts it there: kubenode get holds --context a lists it',
     })
     expect(story.status?.clusters?.[0]?.failures).toEqual({ before: 0, new: 0 })
@@ -418,7 +420,7 @@ describe('a Release', () => {
     story.steps(30, { a: { ...well, failing: [held, web] }, b: well })
     expect(story.status?.waitingFor).toMatchObject({
       predicate: 'Progressing',
-      seen: 'a: Deployment.apps/default/web: 0 of 3 (and 1 more)',
+      seen: 'a: Deployment default/web: 0 of 3 (and 1 more)',
     })
     story.steps(60, { a: { ...well, failing: [held, web] }, b: well })
     expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
@@ -554,6 +556,7 @@ describe('gates and windows', () => {
       pipeline: pipelineOf([stage('test', ['a']), stage('prod', ['b'], more)]),
       names: ['a', 'b'],
       risks: { b: [RISK] },
+      spec: { revert: 'Commit' },
     })
     const all = { a: well, b: well }
 
@@ -563,7 +566,8 @@ describe('gates and windows', () => {
       expect(story.phases()).toBe('Progressing: a=Healthy b=Waiting')
       expect(story.status?.waitingFor).toMatchObject({
         predicate: 'GateClosed',
-        unblock: 'run kubenode approve release/r --reason WHY',
+        unblock:
+          'run kubenode approve release/r --reason WHY; to take the change back, git revert --no-edit cccccccccccc && git push',
       })
       expect(story.status?.waitingFor?.seen).toMatch(
         /^high-risk: cluster b from 1\.35\.1 to 1\.36\.0: approved by 0 of 1 \(group system:authenticated\); the stage fails at /,
@@ -579,6 +583,19 @@ describe('gates and windows', () => {
         approvedBy: ['eve'],
         gates: [{ name: 'high-risk', kind: 'approval', result: 'Passed' }],
       })
+    })
+
+    test.each<[string, World['spec'], string]>([
+      [
+        'of a merge',
+        { revert: 'Merge' },
+        '; to take the change back, git revert --no-edit -m 1 cccccccccccc && git push',
+      ],
+      ['of a push with more commits is not offered', {}, ''],
+    ])('the revert %s', (_, spec = {}, wayBack) => {
+      const story = new Story({ ...risky(), spec })
+      story.steps(16, all)
+      expect(story.status?.waitingFor?.unblock).toBe(`run kubenode approve release/r --reason WHY${wayBack}`)
     })
 
     test('waits for none where the stage lets it pass', () => {

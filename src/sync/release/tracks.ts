@@ -103,7 +103,7 @@ export const targetsDigest = ({ spec }: { readonly spec: Pick<Release['spec'], '
 
 /** The commit declares nothing for the cluster: everything that the track applied there will be deleted. */
 const NOTHING: RenderedTarget = { objects: [], rejected: [] }
-const DIGEST_OF_NOTHING = targetDigest(NOTHING)
+export const DIGEST_OF_NOTHING = targetDigest(NOTHING)
 
 /** Clusters that had content from the track and get none now are still targets: otherwise their remaining objects would never be deleted. */
 export function withEmptied(

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { CAGE_ENV, userOf, type Cage } from './cage.ts'
 import { ANSWER_FD, type RenderRequest } from './protocol.ts'
 import { piecesOf } from './request-text.ts'
+import { killGroup } from '#lib/kill-group.ts'
 
 export interface CageLimits {
   readonly deadlineMs?: number
@@ -97,14 +98,4 @@ function gather(stream: Readable, limit: number, tooMuch: () => void, count = { 
   })
   stream.on('error', () => undefined)
   return { chunks, text: (max: number) => Buffer.concat(chunks).subarray(0, max).toString('utf8') }
-}
-
-/** Also reaps leftover processes of the group; in a namespace everything ends with its first process. */
-function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch {
-    // The group has ended, as intended.
-  }
 }

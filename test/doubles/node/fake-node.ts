@@ -142,6 +142,8 @@ export interface FakeNodeOptions {
   readonly serve?: (url: string) => Buffer | undefined
   /** The boot that the agent runs in. */
   readonly bootId?: string
+  /** When that boot began; without it, with the agent. */
+  readonly bootedAt?: number
   /** Why the machine cannot reboot. */
   readonly cannotReboot?: string
   /** An agent from before there were reboots. */
@@ -163,11 +165,13 @@ export class FakeNode {
   /** Reboots requested by this agent, which the caller carries out. */
   reboots = 0
   withdrawn = 0
+  readonly bootedAt: number
   /** How long the machine has run. */
   upMs: (() => number) | undefined
 
   constructor(o: FakeNodeOptions, component = 'beacon') {
     this.files = o.disk ?? new MemoryFiles()
+    this.bootedAt = o.bootedAt ?? o.clock.now()
     this.adoption = o.adoption ?? 'Refuse'
     this.processes = o.processes ?? new FakeProcesses()
     this.processes.isDead = () => this.files.isDead
@@ -225,6 +229,7 @@ export class FakeNode {
             boot: async () => ({
               id: o.bootId ?? 'boot-1',
               upMs: this.upMs?.() ?? o.clock.monotonic(),
+              bootedAt: this.bootedAt,
               isRequested: this.reboots > 0,
               ...defined({ refusal: o.cannotReboot }),
             }),

@@ -143,17 +143,21 @@ export class HostMachine {
     return { code: code ?? -1, out }
   }
 
+  /** Nothing is shut down. `boot` starts the machine again from its disk. */
+  async cutPower(): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    // With its first process everything in it ends; without nspawn alone nothing would.
+    const leader = this.leader()
+    if (leader === undefined) child.kill('SIGKILL')
+    else kill(leader, 'SIGKILL')
+    await ended
+  }
+
   async remove(): Promise<void> {
     this.#isOver = true
-    const child = this.#child
-    if (child?.exitCode === null) {
-      const ended = new Promise((resolve) => child.once('exit', resolve))
-      // With its first process everything in it ends; without nspawn alone nothing would.
-      const leader = this.leader()
-      if (leader === undefined) child.kill('SIGKILL')
-      else kill(leader, 'SIGKILL')
-      await ended
-    }
+    await this.cutPower()
     for (
       let n = 0;
       n < 50 && spawnSync('umount', ['-R', this.root]).status !== 0 && existsSync(join(this.root, 'etc'));

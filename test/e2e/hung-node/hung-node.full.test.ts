@@ -1,5 +1,5 @@
 // The story of a node that hangs, with nothing played: a task hangs in the kernel, the kernel says so, the agent tells, the shipped rule fires, the Defender
-// permits, evidence is kept, the agent begins to reboot and does not get there, the provider cuts the power, and the fault is seen to stay away.
+// permits, evidence is kept, two pods leave under their budget, the agent begins to reboot and does not get there, the provider cuts the power, and the fault is seen to stay away.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, type TestContext } from 'vitest'
@@ -7,7 +7,9 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { findCondition } from '#kube/conditions.ts'
-import { hasTaint } from '#nodes/objects.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { hasTaint, podType } from '#nodes/objects.ts'
 import { hasTree } from '#providers/nspawn/tree.ts'
 import { kernelDeadlock } from '../../../rules/kernel/kernel-deadlock.ts'
 import { HungNodeFleet, TREES, consoleOf } from './fleet.ts'
@@ -85,6 +87,32 @@ afterAll(async () => {
   release?.()
 })
 
+/** Two of one workload that may lose one at a time: drained one after the other. */
+async function addPods(admin: KubeClient): Promise<void> {
+  const labels = { app: 'web' }
+  const namespace = 'default'
+  const budget = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'web', namespace } }
+  await admin.create(coreKind('PodDisruptionBudget'), {
+    ...budget,
+    spec: { selector: { matchLabels: labels }, maxUnavailable: 1 },
+  })
+  for (const name of ['web-1', 'web-2']) {
+    const spec = { nodeName: NAME, terminationGracePeriodSeconds: 0, containers: [{ name: 'c', image: 'i' }] }
+    await admin.create(podType, { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, labels }, spec })
+    const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
+    await admin.patch(podType, { name, namespace }, { type: 'merge', value: { status } }, { subresource: 'status' })
+  }
+}
+
+/** As the kubelet: pods that can end do so at once. */
+async function endPods(admin: KubeClient): Promise<readonly string[]> {
+  const { items } = await admin.list(podType)
+  for (const { metadata } of items)
+    if (metadata.deletionTimestamp !== undefined)
+      await admin.delete(podType, { namespace: 'default', name: metadata.name ?? '' }, { gracePeriodSeconds: 0 })
+  return items.map(({ metadata }) => metadata.name ?? '')
+}
+
 async function until<T>(
   what: string,
   look: () => Promise<T> | T,
@@ -103,10 +131,10 @@ async function until<T>(
   }
 }
 
-test('a node with a task that hangs in the kernel is told, permitted, kept evidence of, power-cycled by the provider when its agent falls silent, and seen to be well', async (context: TestContext) => {
+test('a node with a task that hangs in the kernel is told, permitted, kept evidence of, drained within a budget, power-cycled by the provider when its agent falls silent, and seen to be well', async (context: TestContext) => {
   if (whyNot !== undefined) context.skip(whyNot)
   if (fleet === undefined || disk === undefined || words === undefined) throw new Error('nothing was set up')
-  const { provider } = fleet
+  const { provider, admin } = fleet
   const [machine, node] = [() => fleet?.machine(NAME), () => fleet?.node(NAME)]
   const job = async () => (await fleet?.jobs())?.[0]
   const deadlock = async () => findCondition((await node())?.status?.conditions, 'KernelDeadlock')
@@ -118,6 +146,8 @@ test('a node with a task that hangs in the kernel is told, permitted, kept evide
     (all) => all?.every((p) => p.endsWith(' is Ready')) === true,
   )
   await until('a kernel without deadlock', deadlock, (c) => c?.status === 'False')
+
+  await addPods(admin)
 
   // Only the name of the program matters to the kernel's message; its write is what hangs.
   const id = `nspawn://${NAME}`
@@ -153,7 +183,18 @@ test('a node with a task that hangs in the kernel is told, permitted, kept evide
   expect(permit?.spec.targets.map((t) => [t.kind, t.name])).toEqual([['Machine', NAME]])
   const evidence = join(base ?? '', 'machines', NAME, 'root/var/lib/kubenode/state/evidence', name, 'processes.txt')
   await until('evidence', () => existsSync(evidence), Boolean)
-  await until('begun to reboot', job, (j) => j?.status?.steps?.some((s) => s.operation === 'reboot') === true)
+  await until(
+    'empty of pods',
+    () => endPods(admin),
+    (left) => left.length === 0,
+  )
+  expect(poweredOff).toEqual([])
+  const rebooting = await until(
+    'begun to reboot',
+    job,
+    (j) => j?.status?.steps?.some((s) => s.operation === 'reboot') === true,
+  )
+  expect(rebooting?.status?.steps?.find((one) => one.operation === 'drain')?.outcome).toBe('Succeeded')
   expect([disk.isFrozen, poweredOff]).toEqual([true, []])
 
   const rebooters = new Set<string>()
@@ -175,8 +216,7 @@ test('a node with a task that hangs in the kernel is told, permitted, kept evide
   expect(done?.status?.steps?.map((one) => `${one.operation} ${one.outcome}`)).toEqual([
     'collectEvidence Succeeded',
     'cordon Succeeded',
-    // It has no pods.
-    'drain Skipped',
+    'drain Succeeded',
     'reboot Succeeded',
   ])
   // The agent began it and fell silent; the provider took over. Which of them says last that the node is back is all the same.

@@ -26,13 +26,16 @@ const PACKAGES = [
 ] as const
 
 /** False where Debian's packages cannot be fetched. */
-export function addDownloaders(root: string): boolean {
-  const folders = PACKAGES.map((name) => unpackedDeb('bookworm', name))
+export const addDownloaders = (root: string): boolean => addPackages(root, PACKAGES)
+
+export function addPackages(root: string, packages: readonly string[]): boolean {
+  const folders = packages.map((name) => unpackedDeb('bookworm', name))
   if (folders.includes(undefined)) return false
   for (const folder of folders)
     for (const [from, to] of [
       ['usr', 'usr'],
       ['lib', 'usr/lib'],
+      ['etc', 'etc'],
     ] as const)
       if (existsSync(join(folder ?? '', from)))
         execFileSync('cp', ['-a', `${join(folder ?? '', from)}/.`, join(root, to)])

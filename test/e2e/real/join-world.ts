@@ -10,7 +10,10 @@ import { ownAuthority } from '#artifacts/own-authority.ts'
 import { makeArchives } from '#agent/join/archive.ts'
 import type { Bundled } from '#agent/join/program-bundle.ts'
 import { run } from '#cli/program.ts'
+import { sshScript } from '#agent/join/ssh-scripts.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
+import type { ControllerContext } from '#controllers/module.ts'
+import { sshJoinModule } from '#controllers/sshjoin/reconcile.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -19,6 +22,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { StaticProvider, notesInMemory } from '#providers/static/provider.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { SshSessions } from '#ssh/ssh-sessions.ts'
 import { newPublisher } from '#test/doubles/node/release.ts'
 import type { RunningServer } from '#test/support/servers/api-servers.ts'
 import { type ApproverOptions, startApprover } from '#test/support/servers/approver.ts'
@@ -92,7 +96,8 @@ export class JoinWorld {
     const base64 = (text: string) => Buffer.from(text).toString('base64')
     const artifactCaData = base64((await ownAuthority(client)) ?? '')
     const joinScript = this.files.find((f) => f.file.endsWith('join.sh'))?.sha256
-    const module = machineModule.setup({
+    const sessions = new SshSessions({ folder: join(this.folder, 'keys'), path: process.env['PATH'] ?? '', atOnce: 5 })
+    const context: ControllerContext = {
       client,
       informers,
       ...tools,
@@ -100,6 +105,7 @@ export class JoinWorld {
       events: { record: () => undefined, flush: async () => undefined },
       config: {
         cluster: 'test',
+        sshJoin: { sessions, scriptOf: (step, ...of) => sshScript(step, ...of) },
         providers: { static: new StaticProvider({ notes: notesInMemory(), clock: systemClock }) },
         join: {
           server: url,
@@ -110,11 +116,12 @@ export class JoinWorld {
           trust: newPublisher().anchor,
         },
       },
-    })
-    for (const c of module.controllers) {
-      c.start()
-      this.#stops.unshift(() => c.stop(1_000))
     }
+    for (const module of [machineModule, sshJoinModule])
+      for (const c of module.setup(context).controllers) {
+        c.start()
+        this.#stops.unshift(() => c.stop(1_000))
+      }
     informers.start()
     await informers.synced()
     this.#stops.push(() => informers.stop())

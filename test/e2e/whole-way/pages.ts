@@ -36,7 +36,15 @@ export const TYPED_ELSEWHERE = [
   'sync-reverts',
 ]
 /** They explain, or need a server or a program of others. */
-export const NOT_TYPED = ['command-line', 'notifications', 'previews', 'prometheus', 'report']
+export const NOT_TYPED = [
+  'acceptance',
+  'join-over-ssh',
+  'command-line',
+  'notifications',
+  'previews',
+  'prometheus',
+  'report',
+]
 
 /** A shell in the folder of the checkout. */
 const typistAt = (fleet: TestFleet, patienceMs: number): Typist =>

@@ -69,6 +69,15 @@ test.each(CHUNKS)(
   FULL_MS,
 )
 
+test(
+  'a doctor whose caches were stale while all were reported counts the events of the other before it believes one',
+  async () => {
+    // The Machines arrive before the events, and most of those have corrected their reports.
+    await checkSeeds(ofNotices({ withFaultyDefender: true }), [194])
+  },
+  FULL_MS,
+)
+
 interface Planted {
   readonly shows: RegExp
   readonly chapters: readonly number[]

@@ -155,6 +155,13 @@ const neverListed = ({ vendor }: DoctorStory): readonly string[] =>
     ? ['unplanned m-5 Done']
     : []
 
+/**
+ * A bill that its source listed to the last half hour, as far as any host doctor heard, and not after its time: paid late or carried out. Its node was never
+ * drained, and both ends leave it alone.
+ */
+const endOf = ({ spec, status }: MaintenanceEvent): string | undefined =>
+  spec.bill === true && status?.phase === 'Done' && status.drainedAt === undefined ? 'Cancelled' : status?.phase
+
 const FAULTS: readonly FaultKind[] = ['Crash', 'Pause', 'LostReply', 'Refuse', 'Missed', 'Stale']
 
 export interface Variant {
@@ -243,7 +250,7 @@ export function doctorSimulation({
       events: (world.fake.all(maintenanceEvent) as readonly MaintenanceEvent[])
         .filter((e) => !isTwin(e) || e.status?.phase !== 'Cancelled' || (withPaths && e.status.drainedAt !== undefined))
         .filter((e) => !openOnly || !isOver(e))
-        .map((e) => `${storyName(e)} ${e.spec.machine} ${e.status?.phase}${withPaths ? pathOf(e) : ''}`)
+        .map((e) => `${storyName(e)} ${e.spec.machine} ${withPaths ? `${e.status?.phase}${pathOf(e)}` : endOf(e)}`)
         .concat(neverListed(story))
         .toSorted(),
       taints: (world.fake.all(nodeType) as readonly Node[])

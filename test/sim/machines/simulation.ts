@@ -114,6 +114,12 @@ function pause({ fake, clock }: World): void {
   })
 }
 
+/** A label, and a taint that evicts pods, for machines that exist. */
+function retemplate(world: World): void {
+  const spec = { labels: { disk: 'nvme' }, taints: [{ key: 'gone', effect: 'NoExecute' }] }
+  world.fake.poke(machineSet, { name: SET }, { spec: { template: { spec } } })
+}
+
 const phases = (hosts: () => Cloud): readonly Phase[] => [
   {
     name: 'create',
@@ -144,10 +150,12 @@ const phases = (hosts: () => Cloud): readonly Phase[] => [
   { name: 'upgrade', act: declare('1.1.0') },
   { name: 'grow while paused', act: scale(5) },
   { name: 'resume', act: (world) => world.fake.uproot(operationalHold, { name: HOLD }) },
+  { name: 'another template', act: retemplate },
   { name: 'shrink', act: scale(2) },
   { name: 'shrink to one', act: scale(1) },
   { name: 'a version that does not work', act: declare(BROKEN) },
   { name: 'revert', act: declare('1.1.0') },
+  { name: 'grow again', act: scale(4) },
   { name: 'to nothing', act: scale(0) },
 ]
 
@@ -186,6 +194,17 @@ const removalIsPermitted =
     if (!hosts().has(`process://${now.metadata.name}`)) return undefined
     return `${now.metadata.name} goes without a permit`
   }
+
+/** The set gives a machine in service a taint that evicts its pods. */
+const evictionIsPermitted: Invariant = ({ kind, type, object, previous, call }, world) => {
+  if (kind !== KIND || call === undefined || type !== 'MODIFIED') return undefined
+  const [before, now] = [previous as Machine | undefined, object as Machine]
+  const evicting = (m: Machine | undefined) => (m?.spec.taints ?? []).filter((t) => t.effect === 'NoExecute').length
+  if (evicting(now) <= evicting(before) || !isInService(world, now)) return undefined
+  return isGranted(world, now.metadata.uid ?? '', 'Drain')
+    ? undefined
+    : `${now.metadata.name} is tainted without a permit`
+}
 
 /** Long enough for what was under way when the hold came to have reached the server. */
 const HOLD_GRACE_MS = 30_000
@@ -285,6 +304,7 @@ export function machineSimulation({
     invariants: {
       neverTooMany,
       removalIsPermitted: removalIsPermitted(cloud),
+      evictionIsPermitted,
       heldIsHeld,
       nothingIsLeftBehind: nothingIsLeftBehind(cloud),
       orderIsPermitted,

@@ -137,6 +137,18 @@ function grant({ fake, clock }: World, { metadata: { name = '' }, spec, status }
   }
 }
 
+/**
+ * The agent tried the version and reported how that ended. Its order alone is no sign: with an old copy of the set, the machine controller takes a version
+ * that failed back and, with a slice that is over, orders it again. The machine then waits with the version staged.
+ */
+function hasEnded({ spec, status }: Machine, version: string | undefined): boolean {
+  const [entry] = spec.components ?? []
+  const [report] = status?.components ?? []
+  if (entry === undefined || report === undefined || isSwitchOpen(entry, report)) return false
+  if (report.attempt !== entry.attempt || report.desired !== version) return false
+  return report.state === 'Healthy' || report.state === 'RolledBack'
+}
+
 /** One machine at a time: the smallest rollout that uses every field of the protocol. */
 function handOut({ fake, clock }: World, set: MachineComponentSet, machines: readonly Machine[]): void {
   const { name = '', generation = 0 } = set.metadata
@@ -146,15 +158,7 @@ function handOut({ fake, clock }: World, set: MachineComponentSet, machines: rea
   const publish = (slices: readonly object[]) =>
     void fake.poke(machineComponentSet, { name }, { status: { observedGeneration: generation, slices } }, 'status')
   const moving = machines.find((m) => nameOf(m) === slice?.machines[0])
-  const report = moving?.status?.components?.[0]
-  const entry = moving?.spec.components?.[0]
-  const isOver =
-    moving === undefined ||
-    (entry !== undefined &&
-      !isSwitchOpen(entry, report) &&
-      report?.attempt === entry?.attempt &&
-      (report?.state === 'Healthy' || report?.state === 'RolledBack') &&
-      report.desired === slice?.version)
+  const isOver = moving === undefined || (slice?.version !== undefined && hasEnded(moving, slice.version))
   if (slice !== undefined && (isOver || slice.version !== declared.version)) {
     const permit = fake.peek(operationPermit, { name: slice.permit ?? '' }) as OperationPermit | undefined
     const uid = permit?.spec.targets[0]?.uid ?? ''
@@ -165,10 +169,7 @@ function handOut({ fake, clock }: World, set: MachineComponentSet, machines: rea
   if (slice !== undefined) return
   if (set.status?.observedGeneration !== generation) return publish([])
   const next = machines.find(
-    (m) =>
-      m.status?.phase === 'Ready' &&
-      m.metadata.deletionTimestamp === undefined &&
-      m.spec.components?.[0]?.version !== declared.version,
+    (m) => m.status?.phase === 'Ready' && m.metadata.deletionTimestamp === undefined && !hasEnded(m, declared.version),
   )
   if (next === undefined) return
   const permit = `${nameOf(next)}-${generation}-${clock.now()}`

@@ -12,8 +12,8 @@ import { sha256OfJson } from '#lib/sha256.ts'
 import type { Evidence } from '#sync/brake/evidence.ts'
 import { needsOf } from '#sync/brake/needs.ts'
 import { planTurns, turnFor } from '#sync/brake/turns.ts'
-import { previousOf } from '#sync/release/chain.ts'
-import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
+import { previousOf, soakedBefore } from '#sync/release/chain.ts'
+import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-seen.ts'
 import { isOver, openClusters } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
 import { inFull } from '#test/support/tools/full.ts'
@@ -182,6 +182,7 @@ class World {
         digest: release.spec.digests[name] ?? '',
         answer: asked.has(name) ? this.#pass(release.spec.track as Track, name) : undefined,
         previous: previousOf(chain, release, name),
+        soaked: soakedBefore(chain, release, name),
         isReturn: false,
       })
     if (this.#random.next() < 0.05) return

@@ -15,8 +15,8 @@ import type { Failure } from '#delivery/failures.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { seededRandom, type Random } from '#lib/random.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
-import { previousOf, sameDigests } from '#sync/release/chain.ts'
-import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
+import { previousOf, sameDigests, soakedBefore } from '#sync/release/chain.ts'
+import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-seen.ts'
 import { historyOf, isLeftUnderway } from '#sync/release/history.ts'
 import { contentOf, ofLiveClusters } from '#sync/release/live-clusters.ts'
 import { labelsIn, type Membership, risksIn, stageBegun, stageOfTurn } from '#sync/release/membership.ts'
@@ -278,6 +278,7 @@ class World {
         digest: release.spec.digests[name] ?? '',
         answer,
         previous: previousOf(this.chain, release, name),
+        soaked: soakedBefore(this.chain, release, name),
         isReturn: false,
         isUnderway: history.isReturn && isLeftUnderway(this.chain, release, name),
         risks: membership === undefined ? [] : risksIn(membership).filter(({ change }) => change !== free),

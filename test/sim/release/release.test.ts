@@ -7,8 +7,8 @@ import type { Release } from '#api/kinds/release.ts'
 import { seededRandom, type Random } from '#lib/random.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { contentDigest, nextBaseline } from '#sync/release/baseline.ts'
-import { previousOf } from '#sync/release/chain.ts'
-import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
+import { previousOf, soakedBefore } from '#sync/release/chain.ts'
+import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-seen.ts'
 import { historyOf } from '#sync/release/history.ts'
 import { openClusters, isOver } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
@@ -125,6 +125,7 @@ class World {
         digest: release.spec.digests[name] ?? '',
         answer: asked.has(name) ? this.#look(release, name) : undefined,
         previous: previousOf(this.chain, release, name),
+        soaked: soakedBefore(this.chain, release, name),
       },
     ])
     // Killed before the status was written: what was done in the clusters stays done.

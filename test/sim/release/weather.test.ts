@@ -7,9 +7,9 @@ import { defined } from '#lib/defined.ts'
 import { seededRandom, type Random } from '#lib/random.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { contentDigest } from '#sync/release/baseline.ts'
-import { previousOf } from '#sync/release/chain.ts'
+import { previousOf, soakedBefore } from '#sync/release/chain.ts'
 import { isLeftUnderway } from '#sync/release/history.ts'
-import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-seen.ts'
 import { checksFor } from '#sync/release/stage-gates.ts'
 import { openClusters, isOver, type ReleasePlan } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
@@ -123,6 +123,7 @@ class World {
         digest: release.spec.digests[name] ?? '',
         answer: asked.has(name) ? this.#look(release, name) : undefined,
         previous: previousOf(this.chain, release, name),
+        soaked: soakedBefore(this.chain, release, name),
         isReturn: returns.has(name),
         isUnderway: underway.has(name),
       },

@@ -141,7 +141,7 @@ export class Agents {
 const SLOW_MS = 4_000
 
 export const faultsOf = (agents: Agents): HollowFaults => ({
-  behavior: (_, __, version) => (version === BAD ? 'ProbeFails' : 'Works'),
+  behavior: (m, __, version) => (version === BAD || agents.reboots.isOldKernelFor(m, version) ? 'ProbeFails' : 'Works'),
   stageMs: (m) => (agents.slow.has(m) ? SLOW_MS : 0),
   // All is well with what was asked for, it says, and does nothing.
   report: (m, truth) => {
@@ -184,7 +184,7 @@ export const controllersActor = (
   name: 'controllers',
   start: ({ client, cacheClient, clock, random, log, signal }) => {
     const informers = createInformers({ client: cacheClient, clock, random, log, startSpreadMs: 1 })
-    const provider = new MemoryProvider({ clock, name: 'hollow', hosts: agents.hosts })
+    const provider = agents.reboots.provider(new MemoryProvider({ clock, name: 'hollow', hosts: agents.hosts }))
     const context = {
       client,
       informers,

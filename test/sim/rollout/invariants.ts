@@ -25,6 +25,8 @@ const MINUTE_MS = 60_000
 const permits = ({ fake }: World): readonly OperationPermit[] => fake.all(operationPermit) as readonly OperationPermit[]
 const isSetPermit = ({ spec }: OperationPermit): boolean => spec.operations.includes('SwitchComponent')
 
+export const BLAMES = 'a version that works is not blamed'
+
 /** Updated commit by commit: a pass over all machines after each write would take most of the run. */
 export class Watcher {
   readonly #busy = new Set<string>()
@@ -48,7 +50,7 @@ export class Watcher {
     'an order is given to what is staged, under a granted permit': (c, w) => this.#order(c, w),
     'a machine that is known to be broken is left alone': (c, w) => this.#disturbs(c, w),
     'a version that failed is not offered again': (c, w) => this.#offers(c, w),
-    'a version that works is not blamed': (c) => blames(c),
+    [BLAMES]: (c) => blames(c),
     'whoever waits says for what': (c) => waitsSilently(c),
     'nothing begins while it is paused': (c, w) => this.#begins(c, w),
     'each field has one writer': (c) => twoWriters(c),

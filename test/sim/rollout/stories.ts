@@ -13,6 +13,7 @@ import {
   type Start,
   canary,
   declare,
+  definition,
   hold,
   limitTo,
   nameOf,
@@ -21,6 +22,7 @@ import {
   unhold,
   zoneOf,
 } from './fleet.ts'
+import type { Weather } from './reboots.ts'
 
 /** How a fleet is created: at once in the simulator, by requests elsewhere. */
 export interface Ground {
@@ -37,6 +39,10 @@ interface Act {
 export interface Story {
   readonly name: string
   readonly phases: (agents: () => Agents) => readonly Act[]
+  /** Good versions fail too: where a machine hangs, nothing else can be concluded. */
+  readonly mayBlame?: true
+  /** How long a phase may take to settle; absent: as all others. */
+  readonly settleMs?: number
   /** Why it cannot be replayed with hollow agents in real processes. */
   readonly simulatedOnly?: string
 }
@@ -402,6 +408,35 @@ export const rebooted: Story = {
     { name: 'reverted', act: (w) => declare(w, '1.2.0') },
   ],
 }
+
+/** As above, with hosts that hang and a provider that lies. How a rollout ends depends on the weather; what must hold does not. */
+export const hanging = (weather: (stage: Stage) => Weather): Story => ({
+  name: 'machines that hang and a provider that lies',
+  simulatedOnly: 'the hosts of the replay are not restarted',
+  mayBlame: true,
+  settleMs: 8 * 3_600_000,
+  phases: (agents) => [
+    {
+      name: 'begin',
+      act: (w, g) => {
+        g.plantFleet(agents(), { declared: '1.1.0', members: Math.min(FEW, agents().scale.machines) })
+        agents().reboots.showOn((machine, isReady) => nodeReady(w, machine, isReady))
+        agents().reboots.weather = weather(w)
+        w.fake.plant(machineComponent, definition('1.3.0'))
+        for (const version of ['1.2.0', '1.3.0', BAD])
+          w.fake.poke(
+            machineComponent,
+            { name: componentObjectName('beacon', version) },
+            { spec: { disruption: 'Reboot' } },
+          )
+      },
+    },
+    { name: 'forward', act: (w) => declare(w, '1.2.0') },
+    { name: 'further', act: (w) => declare(w, '1.3.0') },
+    { name: 'a bad one', act: (w) => declare(w, BAD) },
+    { name: 'back', act: (w) => declare(w, '1.1.0') },
+  ],
+})
 
 export const stories: readonly Story[] = [
   goodBump,

@@ -40,6 +40,7 @@ const detection = new Detection({
   ...base,
   environment: {},
   client,
+  server: 'https://192.0.2.1',
   agentEvents: agentEvents({ client, clock: systemClock, machine: 'm', machineUid: () => undefined }),
   node: 'n',
   nodeUid: () => undefined,

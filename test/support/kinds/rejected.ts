@@ -38,6 +38,7 @@ export interface Rejected {
   readonly inStatus?: true
 }
 
+const BARE_JUMP = { host: 'a', secretRef: { name: 'key' }, jump: { host: 'b' } }
 const BAD_REQUIREMENT = { matchExpressions: [{ key: 'a', operator: 'In' }] }
 const REQUIREMENT = 'values are required for In and NotIn, and not allowed otherwise'
 const ONE_OPERATION = `exactly one of ${OPERATIONS.join(', ')} must be set`
@@ -123,6 +124,10 @@ export const REJECTED: readonly Rejected[] = [
     'replicas, etcd, resources, extraArgs, upgrade are for flavor kubernetes',
   ),
   rejected(machine, { '/spec/channel': 'SSH' }, 'channel SSH needs ssh'),
+  rejected(machine, { '/spec/ssh': BARE_JUMP }, 'a jump host needs either hostKey or hostCA'),
+  rejected(machineSet, { '/spec/template/spec/ssh': BARE_JUMP }, 'a jump host needs either hostKey or hostCA'),
+  rejected(machine, { '/spec/acceptance': {} }, 'exactly one of script must be set'),
+  rejected(machineSet, { '/spec/template/spec/acceptance': {} }, 'exactly one of script must be set'),
   rejected(
     machine,
     { '/spec/provider/name': 'nspawn', '/spec/notices': 'AWS' },

@@ -97,9 +97,26 @@ function valueProblems(at: string, old: Schema, next: Schema): readonly string[]
     ...values.map((value) => `${at}: the value ${JSON.stringify(value)} is gone`),
     ...(old.enum === undefined && next.enum !== undefined ? [`${at}: it has an enum`] : []),
     ...(next['x-kubernetes-validations'] ?? [])
-      .filter(({ rule }) => !rules.has(rule))
+      .filter(({ rule }) => !rules.has(rule) && ![...rules].some((before) => isWidened(before, rule, old)))
       .map(({ rule }) => `${at}: it has the new rule ${rule}`),
   ]
+}
+
+const MEMBER = String.raw`\(has\(self\.(\w+)\) \? 1 : 0\)`
+const UNION = new RegExp(String.raw`^${MEMBER}( \+ ${MEMBER})* (==|<=) 1$`)
+const membersOf = (rule: string): readonly string[] =>
+  UNION.test(rule) ? [...rule.matchAll(new RegExp(MEMBER, 'g'))].map(([, name = '']) => name) : []
+
+/** A union with further members accepts whatever it did, unless one of them was a field of its own. */
+function isWidened(before: string, rule: string, old: Schema): boolean {
+  const [was, is] = [membersOf(before), membersOf(rule)]
+  const added = is.filter((name) => !was.includes(name))
+  return (
+    was.length > 0 &&
+    before.split(' ').at(-2) === rule.split(' ').at(-2) &&
+    was.every((name) => is.includes(name)) &&
+    added.every((name) => old.properties?.[name] === undefined)
+  )
 }
 
 const KEEPS_UNKNOWN = 'x-kubernetes-preserve-unknown-fields'

@@ -39,9 +39,18 @@ export interface SshServer {
 interface SshServerOptions {
   readonly gate?: string
   readonly address?: string
+  /** Lines of authorized_keys; default: any command of the client, and nothing else. */
+  readonly authorized?: (client: string) => string
+  /** More settings of sshd, and others than usual. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
-export async function startSshServer({ gate, address = '127.0.0.1' }: SshServerOptions = {}): Promise<SshServer> {
+export async function startSshServer({
+  gate,
+  address = '127.0.0.1',
+  authorized,
+  settings: more = {},
+}: SshServerOptions = {}): Promise<SshServer> {
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-sshd-'))
   const newKey = (name: string, type = 'ed25519', passphrase = ''): SshKeyPair => {
     const file = join(folder, name)
@@ -53,7 +62,8 @@ export async function startSshServer({ gate, address = '127.0.0.1' }: SshServerO
   const wait = gate === undefined ? '' : `while [ ! -e '${gate}' ]; do sleep 0.05; done\n`
   const serve = join(folder, 'serve')
   writeFileSync(serve, `#!/bin/sh\n${wait}exec sh -c "$SSH_ORIGINAL_COMMAND"\n`, { mode: 0o755 })
-  writeFileSync(join(folder, 'authorized'), `command="${serve}",restrict ${client.line}\n`)
+  const lines = authorized?.(client.line) ?? `command="${serve}",restrict ${client.line}`
+  writeFileSync(join(folder, 'authorized'), `${lines}\n`)
   if (userInfo().uid === 0) mkdirSync(OF_ROOT, { recursive: true, mode: 0o755 })
   const port = await freePort()
   const settings = {
@@ -69,6 +79,7 @@ export async function startSshServer({ gate, address = '127.0.0.1' }: SshServerO
     PermitRootLogin: 'yes',
     AcceptEnv: 'GIT_PROTOCOL',
     LogLevel: 'ERROR',
+    ...more,
   }
   const config = join(folder, 'sshd_config')
   writeFileSync(

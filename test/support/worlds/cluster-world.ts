@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { EmbeddedHost, type EmbeddedHostOptions } from '#controlplanes/embedded/embedded-host.ts'
 import { embeddedEngine } from '#programs/planes/embedded-engine.ts'
 import { embeddedRules } from '#programs/run/embedded-rules.ts'
@@ -56,6 +57,8 @@ interface WorldOptions {
   readonly addons?: () => Promise<Addons>
   /** As a hub that runs programs for its Clusters. */
   readonly hostsPrograms?: boolean
+  /** Objects of programs that run in a Cluster. */
+  readonly inClusters?: () => Promise<readonly KubeObject[]>
 }
 
 /** Most stories are about other things: they get none. */
@@ -64,6 +67,7 @@ const NO_ADDONS = addonsOf('none', [], [])
 export async function clusterWorld({
   addons = async () => NO_ADDONS,
   hostsPrograms = false,
+  inClusters = async () => [],
   ...more
 }: Partial<EmbeddedHostOptions> & WorldOptions = {}): Promise<ClusterWorld> {
   const hub = await startEmbedded({ storage: await installedStorage() })
@@ -125,6 +129,7 @@ export async function clusterWorld({
             connect,
             addons,
             hostsPrograms,
+            inClusters,
           }),
           context.supervision,
         ),

@@ -11,6 +11,8 @@ import { releaseRoot } from '#lib/release-root.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { provideIdentity } from '#programs/local/identities.ts'
 import { leaseType } from '#runtime/lease.ts'
+import { settingsOf, wholeValues } from '../../../deploy/charts/any-settings.ts'
+import { inClusterObjects } from '../../../deploy/charts/in-clusters.ts'
 import { clusterWorld, type ClusterWorld } from './cluster-world.ts'
 
 export interface Replica {
@@ -50,9 +52,17 @@ export const logOf = (replica: Replica): readonly LogLine[] =>
       }
     })
 
+/** With the objects that a hub deploys into its Clusters, as an installation has them. */
 export async function hostedWorld(): Promise<HostedWorld> {
   const { kinds, rest } = releaseManifests()
-  const world = await clusterWorld({ hostsPrograms: true, addons: async () => addonsOf(VERSION, kinds, rest) })
+  const inside = inClusterObjects(
+    settingsOf({ ...wholeValues, roles: ['hub'], clusterPrograms: { inClusters: { replicas: 1 } } }),
+  )
+  const world = await clusterWorld({
+    hostsPrograms: true,
+    addons: async () => addonsOf(VERSION, kinds, rest),
+    inClusters: async () => inside,
+  })
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-replicas-'))
   const replicas: Replica[] = []
   const { hub, admin } = world

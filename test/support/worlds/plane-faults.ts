@@ -11,7 +11,8 @@ import { defined } from '#lib/defined.ts'
 import type { Random } from '#lib/random.ts'
 import { REAL_VERSIONS } from './kubernetes-host-world.ts'
 
-const SETTLE_MS = 420_000
+/** Two keys in a row, whose objects a webhook refuses twice each, two minutes apart, beside all that rolls. */
+const SETTLE_MS = 840_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 export const FAULTED_ID = 'fleet.faults'

@@ -18,7 +18,7 @@ import { createTrustMetrics } from '#sync/hub/metrics.ts'
 import { PipelinesBefore } from '#sync/hub/pipeline-before.ts'
 import { Renders } from '#sync/hub/renders.ts'
 import { type SourceLoop, observe } from '#sync/hub/source/observe.ts'
-import { plan } from '#sync/hub/source/plan.ts'
+import { hubKey, plan } from '#sync/hub/source/plan.ts'
 import { statusOf } from '#sync/hub/source/status.ts'
 import { Verification } from '#sync/hub/source/verified.ts'
 import { HUB } from '#sync/release/tracks.ts'
@@ -144,11 +144,7 @@ export class SourceWorld {
 
   /** One pass over the newest commit: its conditions, without any effect. */
   async observed() {
-    const { source } = this
-    // What is on the hub is no matter here: the pass over it was a moment ago.
-    const stamp = String(source.metadata.generation)
-    this.#hubDone.set(`${SYSTEM_NAMESPACE}/fleet/`, { stamp, at: systemClock.monotonic() })
-    return observe(this.#loop, source, new AbortController().signal)
+    return observe(this.#loop, this.source, new AbortController().signal)
   }
 
   /** The commit that a pass follows; undefined: none, since a hold stops it. Otherwise why it is refused. */
@@ -181,6 +177,10 @@ export class SourceWorld {
       })
     }
     const seen = { ...before, pipelines: this.#loop.pipelines, releases: this.#releases }
+    // The first pass of a commit is that of the hub, which takes everything; the next one makes its Releases.
+    for (const { hub } of plan(seen, 0).tracks)
+      if (hub !== undefined)
+        this.#hubDone.set(hubKey(this.source, hub.track), { stamp: hub.stamp, at: systemClock.monotonic() })
     const { tracks } = plan(seen, 0)
     for (const { release } of tracks) {
       if (release.kind !== 'Create') continue

@@ -2,11 +2,8 @@
 import { Option, type Command } from 'commander'
 import { systemClock } from '#lib/system-clock.ts'
 import { formatAge } from '#lib/duration.ts'
-import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { isApiError } from '#kube/errors.ts'
-import { clusterErrors } from '../../fleet/cluster-errors.ts'
 import type { ExtensionReason } from './extension.ts'
 import { type Form, formOption } from '../../get/form.ts'
 import { WHOLE_FORMS, type WholeForm } from '../../get/whole.ts'
@@ -124,25 +121,8 @@ async function extend(name: string, options: ExtendOptions, io: Io): Promise<voi
 }
 
 async function kubeconfig(name: string, options: PlaceOptions, io: Io): Promise<void> {
-  const [{ kubeconfigPlace }, { coreKind }, { isObject }] = await Promise.all([
-    import('#explain/shown-cluster.ts'),
-    import('#kube/core-kinds.ts'),
-    import('#lib/json.ts'),
-  ])
+  const { kubeconfigOf } = await import('../../fleet/cluster-kubeconfig.ts')
   const { client, cluster } = await found(name, options, io)
-  const place = kubeconfigPlace(cluster)
-  if (place === undefined) throw new KubeNodeError(clusterErrors.KN7301_reached({ name, why: 'it was not made yet' }))
-  const { namespace, secret, key } = place
-  const stored = await client.get(coreKind('Secret'), { namespace, name: secret }).catch((error: unknown) => {
-    if (!isApiError(error) || error.status !== 403) throw error
-    throw new KubeNodeError(clusterErrors.KN2403_secret({ name, namespace, secret }), { cause: error })
-  })
-  const data = isObject(stored?.['data']) ? stored['data'] : {}
-  const text = key === undefined ? (data['value'] ?? data['kubeconfig']) : data[key]
-  if (typeof text !== 'string') {
-    const why = `Secret ${namespace}/${secret} ${stored === undefined ? 'does not exist' : 'has no such key'}`
-    throw new KubeNodeError(clusterErrors.KN7301_reached({ name, why }))
-  }
-  io.out(Buffer.from(text, 'base64').toString('utf8'))
+  io.out(await kubeconfigOf(client, cluster))
   io.err('this is the identity of sync: it declares objects, and is no administrator; keep it secret\n')
 }

@@ -8,6 +8,7 @@ import { listAll } from '#kube/list-all.ts'
 import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import { enforceStep } from '#console/repository/steps.ts'
 import { findObject } from '#explain/objects/find-object.ts'
+import { placeOf } from '#explain/objects/place.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { type CopyOptions, proposeEdits } from '#console/repository/propose.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
@@ -23,7 +24,7 @@ export async function enforce(name: string, options: EnforceOptions, io: Io): Pr
     findObject(client, nodeRemedier, name, 'remedier'),
     listAll(client, remedyOperationJob),
   ])
-  io.out(shownInWindow(io, dryRunLines(rule, jobs)))
+  io.out(shownInWindow(io, dryRunLines(rule, jobs, placeOf(client))))
   const found = await proposeEdits(
     {
       what: `remedier/${name} enforces`,
@@ -46,7 +47,7 @@ export async function enforce(name: string, options: EnforceOptions, io: Io): Pr
 const MOST_EXAMPLES = 5
 
 /** Incident records are kept for a day after they close, so this is not a count over weeks. */
-function dryRunLines(rule: NodeRemedier, all: readonly RemedyOperationJob[]): readonly string[] {
+function dryRunLines(rule: NodeRemedier, all: readonly RemedyOperationJob[], place: string): readonly string[] {
   const { name = '' } = rule.metadata
   const jobs = all
     .filter(({ spec }) => spec.dryRun && spec.remedierRef.name === name)
@@ -54,7 +55,7 @@ function dryRunLines(rule: NodeRemedier, all: readonly RemedyOperationJob[]): re
   const { matching = 0, unknown = 0, selected = 0 } = rule.status?.counts ?? {}
   const nodes = new Set(jobs.map((j) => j.spec.node.name)).size
   return [
-    `remedier/${name}: mode ${rule.spec.mode}; true for ${matching} of ${counted(selected, 'node')} now${unknown > 0 ? `, unknown for ${unknown}` : ''}`,
+    `remedier/${name} in ${place}: mode ${rule.spec.mode}; true for ${matching} of ${counted(selected, 'node')} now${unknown > 0 ? `, unknown for ${unknown}` : ''}`,
     jobs.length === 0
       ? '  no dry run is on record: it would have repaired nothing lately'
       : `  dry runs on record: ${jobs.length} on ${counted(nodes, 'node')}, ${timeOf(jobs.at(-1))} to ${timeOf(jobs[0])}`,

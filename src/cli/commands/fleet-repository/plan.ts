@@ -7,6 +7,7 @@ import { noRange, rangeOf } from '#forecast/plan/range.ts'
 import type { PlanAsked } from '#forecast/plan/plan-seen.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { getErrors } from '../../get/get-errors.ts'
+import { wholeNumber } from '../../counted-option.ts'
 import { outputOption } from '../../output.ts'
 import { weakCageOption, weakCageNote } from '../../weak-cage.ts'
 
@@ -40,7 +41,7 @@ export function register(program: Command, io: Io): void {
     .addOption(outputOption(['text', 'markdown', 'json']).default('text'))
     .addOption(
       new Option('--max-chars <number>', 'longest text of -o markdown; it leaves out more until it fits')
-        .argParser((text) => wholeFrom(text, LEAST_CHARS))
+        .argParser(wholeNumber(LEAST_CHARS))
         .default(MAX_CHARS),
     )
     .option('--marker <text>', 'first line of -o markdown, by which a comment is found again', 'kubenode-plan')
@@ -52,12 +53,6 @@ export function register(program: Command, io: Io): void {
     .option('--detailed-exitcode', 'exit with 1 when something changes (2 is an error, as always)')
     .addOption(weakCageOption())
     .action((range: string | undefined, options: PlanOptions) => plan(withRange(options, range), io))
-}
-
-function wholeFrom(text: string, least: number): number {
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < least) throw new InvalidArgumentError(`a whole number from ${least} on`)
-  return value
 }
 
 function failOnOf(text: string): readonly FailOn[] {

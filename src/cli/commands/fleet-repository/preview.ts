@@ -1,19 +1,22 @@
-// `kubenode preview list | wait`: preview clusters of branches, and a CI job's wait for one.
+// `kubenode preview list | wait | run`: preview clusters of branches, and what a CI job does with one.
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { systemClock } from '#lib/system-clock.ts'
-import { formatDuration, parseDuration } from '#lib/duration.ts'
+import { parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
-import type { KubeClient } from '#kube/client.ts'
 import { clusterErrors } from '../../fleet/cluster-errors.ts'
-import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
-import { type Io, showProblem } from '#lib/terminal/io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from '../../fleet/connect.ts'
-
-const POLL_MS = 2_000
+import { previewsOn, untilReady } from './preview-ready.ts'
 
 interface WaitOptions extends ServerOptions {
   readonly commit?: string
+  readonly timeout: string
+}
+
+interface RunOptions extends ServerOptions {
+  readonly repo: string
+  readonly remote: string
   readonly timeout: string
 }
 
@@ -26,7 +29,9 @@ function commitOf(text: string): string {
 }
 
 export function register(program: Command, io: Io): void {
-  const group = program.command('preview').description('clusters of their own for branches: list them, wait for one')
+  const group = program
+    .command('preview')
+    .description('clusters of their own for branches: list them, wait for one, run a command with one')
   withServer(group.command('list'))
     .description('list branches with a preview: phase, commit, cluster, when it expires, what it waits for')
     .action((options: ServerOptions) => list(options, io))
@@ -38,19 +43,41 @@ export function register(program: Command, io: Io): void {
     )
     .option('--timeout <duration>', 'how long; then 1, and the preview is still being made', '30m')
     .action((branch: string, options: WaitOptions) => wait(branch, options, io))
+  withServer(group.command('run'))
+    .description(
+      'push the current commit as a new branch, run a command with the kubeconfig of its preview, delete both',
+    )
+    .argument('<branch>', 'a branch that the remote does not have, such as preview/ci-4711')
+    .argument('<command...>', 'the command and its arguments, after --')
+    .option('--repo <dir>', 'the clone', '.')
+    .option('--remote <name>', 'the remote that the FleetSource follows', 'origin')
+    .option('--timeout <duration>', 'how long to wait until the preview is Ready', '30m')
+    .action((branch: string, command: string[], options: RunOptions) => runWith(branch, command, options, io))
 }
 
-async function previewsOn(client: KubeClient) {
-  const [{ listAll }, { fleetSource }, { cluster }, { previewsIn }] = await Promise.all([
-    import('#kube/list-all.ts'),
-    import('#api/kinds/fleet-source.ts'),
+async function runWith(branch: string, command: readonly string[], asked: RunOptions, io: Io): Promise<void> {
+  const { repo, remote, timeout, ...options } = asked
+  const withinMs = parseDuration(timeout)
+  const [{ runInPreview }, { kubeconfigOf }, { cluster }, { isGiven }] = await Promise.all([
+    import('./preview-run.ts'),
+    import('../../fleet/cluster-kubeconfig.ts'),
     import('#api/kinds/cluster.ts'),
     import('#explain/previews.ts'),
   ])
-  const sources = await listAll(client, fleetSource)
-  const declaring = sources.filter((s) => s.spec.previews !== undefined)
-  const clusters = declaring.length === 0 ? [] : await listAll(client, cluster)
-  return { declaring, previews: previewsIn(sources, clusters) }
+  const client = await connect(options, io)
+  // Before anything is pushed.
+  const { declaring } = await previewsOn(client)
+  if (!declaring.some((s) => isGiven(s, branch)))
+    throw new KubeNodeError(clusterErrors.KN1313_preview({ branch: printableLine(branch) }))
+  const kubeconfig = async (commit: string, signal: AbortSignal): Promise<string> => {
+    const { preview, text } = await untilReady(client, { branch, commit, withinMs, signal }, io)
+    io.err(shownLine(text))
+    const { namespace = '', cluster: name = '' } = preview ?? {}
+    const found = await client.get(cluster, { namespace, name })
+    if (found === undefined) throw new KubeNodeError(clusterErrors.KN7301_reached({ name, why: 'it was deleted' }))
+    return kubeconfigOf(client, found)
+  }
+  await runInPreview({ branch, command, repo, remote, kubeconfig }, io)
 }
 
 async function list(options: ServerOptions, io: Io): Promise<void> {
@@ -76,30 +103,8 @@ async function list(options: ServerOptions, io: Io): Promise<void> {
 }
 
 async function wait(branch: string, { commit, timeout, ...options }: WaitOptions, io: Io): Promise<void> {
-  const timeoutMs = parseDuration(timeout)
-  const { isGiven, judgePreview } = await import('#explain/previews.ts')
+  const withinMs = parseDuration(timeout)
   const client = await connect(options, io)
-  const start = systemClock.monotonic()
-  for (let reported = ''; ;) {
-    const { declaring, previews } = await previewsOn(client)
-    if (!declaring.some((s) => isGiven(s, branch)))
-      throw new KubeNodeError(clusterErrors.KN1313_preview({ branch: printableLine(branch) }))
-    const found = previews.filter((p) => p.branch === branch)
-    const { kind, text } = judgePreview(branch, found, commit)
-    if (kind === 'Ready') {
-      io.out(shownLine(text))
-      return
-    }
-    if (kind === 'Failed') {
-      showProblem(io, shownLine(text))
-      throw new Exit(EXIT_DIFFERENT)
-    }
-    if (text !== reported) io.err(shownLine(text))
-    reported = text
-    if (systemClock.monotonic() - start >= timeoutMs) {
-      showProblem(io, `not Ready after ${formatDuration(timeoutMs)}; it is still being made\n`)
-      throw new Exit(EXIT_DIFFERENT)
-    }
-    await systemClock.sleep(POLL_MS)
-  }
+  const { text } = await untilReady(client, { branch, commit, withinMs }, io)
+  io.out(shownLine(text))
 }

@@ -1,11 +1,12 @@
 // `kubenode rules backtest | review | suggest`: what a recorded history tells about rules.
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import type { Command } from 'commander'
 import { defined } from '#lib/defined.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { BacktestAsked } from '#forecast/backtest/show-backtest.ts'
 import type { ReviewAsked } from '#forecast/review/show-review.ts'
 import type { SuggestAsked } from '#forecast/review/show-suggest.ts'
+import { wholeNumber } from '../../counted-option.ts'
 import { outputOption } from '../../output.ts'
 import { withHistory } from '../../fleet/history-options.ts'
 import { weakCageNote, weakCageOption } from '../../weak-cage.ts'
@@ -45,7 +46,7 @@ function registerBacktest(rules: Command, io: Io): void {
         '--seeds <number>',
         'runs of the closed loop, in which repairs help as often as they did; 0 leaves it out',
       )
-        .argParser(seedsFrom)
+        .argParser(wholeNumber(0, MOST_SEEDS))
         .default(SEEDS),
     )
     .option(
@@ -105,11 +106,4 @@ function registerSuggest(rules: Command, io: Io): void {
       ])
       await showSuggest(options, (use) => withReaders(defined({ history: options.history }), io, use), io)
     })
-}
-
-function seedsFrom(text: string): number {
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < 0 || value > MOST_SEEDS)
-    throw new InvalidArgumentError(`a whole number from 0 to ${MOST_SEEDS}`)
-  return value
 }

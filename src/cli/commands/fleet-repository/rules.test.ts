@@ -203,6 +203,55 @@ describe('a folder in which little is right', () => {
   })
 })
 
+describe('a rung with a script that accepts the node', () => {
+  let scripts = ''
+  const script = `verify: { script: { component: 'memtest', version: '1.0.0' } }`
+  const cases: readonly (readonly [string, string, string])[] = [
+    ['own', `{ operations: [{ cordon: {} }], ${script} }`, ''],
+    ['earlier', `{ operations: [{ cordon: {} }] }, { operations: [{ reboot: {} }], ${script} }`, ''],
+    ['none', `{ operations: [{ reboot: {} }], ${script} }`, 'rung 0 has a verify.script but no cordon, '],
+    [
+      'opened',
+      `{ operations: [{ cordon: {} }, { uncordon: {} }] }, { operations: [{ reboot: {} }], ${script} }`,
+      'rung 1 has a verify.script but no cordon, ',
+    ],
+    [
+      'later',
+      `{ operations: [{ reboot: {} }], ${script} }, { operations: [{ cordon: {} }] }`,
+      'rung 0 has a verify.script but no cordon, ',
+    ],
+    [
+      'replaced',
+      `{ operations: [{ cordon: {} }, { replace: {} }], ${script} }`,
+      'rung 0 has a verify.script after replace',
+    ],
+    [
+      'fenced',
+      `{ operations: [{ cordon: {} }, { fence: {} }], ${script} }`,
+      'note: rung 0 has a verify.script after fence',
+    ],
+  ]
+  let out = ''
+  beforeAll(async () => {
+    scripts = mkdtempSync(join(tmpdir(), 'kubenode-script-rules-'))
+    symlinkSync(join(ROOT, 'package.json'), join(scripts, 'package.json'))
+    for (const [name, ladder] of cases)
+      writeFileSync(
+        join(scripts, `${name}.cases.ts`),
+        `const when = { all: [{ fact: 'unschedulable', operator: 'equal', value: true }] }
+        export const rule = { when, ladder: [${ladder}] }
+        export const cases = [{ name: 'x', unschedulable: true, verdict: 'fires' }]`,
+      )
+    out = (await cli(scripts, 'lint', '-d', '.')).out
+  })
+  afterAll(() => rmSync(scripts, { recursive: true, force: true }))
+
+  test.each(cases)('%s: %s is linted: "%s"', (name, _, said) => {
+    const lines = out.split('\n').filter((line) => line.startsWith(`${name}.cases.ts: `))
+    expect(lines).toEqual(said === '' ? [] : [expect.stringContaining(said)])
+  })
+})
+
 describe('S28 rules of a stranger', () => {
   let strange = ''
   const put = (text: string) =>

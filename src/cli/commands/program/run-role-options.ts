@@ -75,6 +75,10 @@ export function forHosted(command: Command): void {
   command
     .option('--host-programs', 'make kubeconfigs for the programs that role hosted runs for Clusters (role cluster)')
     .option(
+      '--programs-in-clusters <file>',
+      'objects with which these programs run in a Cluster that wants them there, as JSON (role cluster)',
+    )
+    .option(
       '--hosted <program>',
       'which program role hosted runs for the Clusters of this hub: controllers, approver or defender',
     )

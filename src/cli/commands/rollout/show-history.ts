@@ -8,7 +8,7 @@ import {
   fleetHistoryRows,
   releasesOf,
 } from '#explain/release/cluster-history.ts'
-import { approvalsOn, releasesOn } from '#explain/release/find-release.ts'
+import { approvalsOn, releasesOn, sourcesOn } from '#explain/release/find-release.ts'
 import { rolloutErrors } from '#explain/rollout/rollout-errors.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -37,10 +37,16 @@ export async function showFleetHistory(what: string | undefined, options: FormOp
   if (target !== undefined && target.type.kind !== 'Cluster')
     throw new KubeNodeError(rolloutErrors.KN1325_history({ what: JSON.stringify(what) }))
   const client = await connect(options, io)
-  const [releases, approvals] = await Promise.all([releasesOn(client), approvalsOn(client)])
-  const seen = { releases, approvals }
+  const [releases, approvals, sources] = await Promise.all([
+    releasesOn(client),
+    approvalsOn(client),
+    target === undefined ? sourcesOn(client) : [],
+  ])
+  const seen = { releases, approvals, sources }
   if (options.output !== undefined) {
-    await printWhole(io, options.output, listOf(releasesOf(target?.name, releases)))
+    // What commits did to the hub is in the status of their sources.
+    const ofHub = sources.filter(({ status }) => (status?.hub ?? []).length > 0)
+    await printWhole(io, options.output, listOf([...releasesOf(target?.name, releases), ...ofHub]))
     return
   }
   const rows = target === undefined ? fleetHistoryRows(seen) : clusterHistoryRows(target.name, seen)

@@ -5,6 +5,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { keyFrom, namespacedName } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
 import { assertNever } from '#lib/errors.ts'
+import { without } from '#lib/without.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
@@ -49,20 +50,24 @@ async function isStill(client: KubeClient, source: FleetSource, signal: AbortSig
 }
 
 async function applyToHub(
-  { context, locks, hub, hubDone }: SourceLoop,
+  { context, locks, hub, hubDone, hubPassed }: SourceLoop,
   source: FleetSource,
-  { track, commit, stamp, ...order }: HubOrder,
+  ordered: HubOrder,
   signal: AbortSignal,
 ): Promise<ApplyReport> {
   const { clock } = context
+  const { track, commit, stamp, ...order } = without(ordered, 'digest')
   const done = hubKey(source, track)
   const mark = { commit, release: undefined, appliedAt: timestamp(clock.now()) }
   const report = await locks.run(`${HUB}/${done}`, () =>
     applyToCluster(hub.as(actingUser(source)), { ...order, mark, signal }),
   )
   // Objects that differ from their declaration are checked each time.
-  if (isHubDone(report)) hubDone.set(done, { stamp, at: clock.monotonic() })
-  else hubDone.delete(done)
+  if (!isHubDone(report)) hubDone.delete(done)
+  else {
+    if (hubDone.get(done)?.stamp !== stamp) hubPassed.add(namespacedName(source))
+    hubDone.set(done, { stamp, at: clock.monotonic() })
+  }
   return report
 }
 

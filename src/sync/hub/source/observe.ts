@@ -18,7 +18,7 @@ import { wholeRange } from '../../trust/history.ts'
 import { isVerified } from '../../trust/policy.ts'
 import { Malformed } from '../../trust/ssh-wire.ts'
 import { releasesIn } from '../../release/chain.ts'
-import { approvedDigests, approvingUsers } from '../approvals.ts'
+import { approvingUsers } from '../approvals.ts'
 import { pausedBy } from '../holds.ts'
 import { actingUser } from '../source-writes.ts'
 import type { TrustMetrics } from '../metrics.ts'
@@ -36,6 +36,8 @@ export interface SourceLoop extends HubShared {
   readonly trustMetrics: TrustMetrics
   /** By source and track: the last completed state of the hub. */
   readonly hubDone: Map<string, HubDone>
+  /** Sources whose hub got a commit in this pass: their Releases are made in the next one. */
+  readonly hubPassed: Set<string>
 }
 
 export async function observe(loop: SourceLoop, source: FleetSource, signal: AbortSignal): Promise<Seen> {
@@ -48,7 +50,7 @@ export async function observe(loop: SourceLoop, source: FleetSource, signal: Abo
     releases: releasesIn(loop.releases.list(), namespace),
     pipelines: loop.pipelines,
     clusters: loop.clusters,
-    approved: new Set(approvedDigests(loop.approvals.list(), now).keys()),
+    approved: approvingUsers(loop.approvals.list(), now),
     hubDone: loop.hubDone,
   }
   // A hold stops everything except a revert that is exempt from it.
@@ -146,10 +148,11 @@ const read = (source: FleetSource, { repository, id, note }: FetchedCommit): Pro
     const messages = await messagesOf(repository, id, source.status?.rendered)
     const revertOf = [messages.own, ...messages.merged].map(revertedCommit).find((reverted) => reverted !== undefined)
     const rewritten = await rewrittenFrom(source, repository, id)
-    const { message, author } = await repository.commit(id)
+    const { message, author, parents } = await repository.commit(id)
     return {
       id,
       title: commitTitle(message, author),
+      parents,
       plans: plansOf(messages),
       ...defined({ revertOf, rewritten, note }),
     }

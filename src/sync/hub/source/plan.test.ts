@@ -5,6 +5,7 @@ import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import { defined } from '#lib/defined.ts'
 import { outdated } from '#runtime/reconcile-with.ts'
 import { targetDigest } from '../../release/tracks.ts'
 import { plan, type ReleasePlan } from './plan.ts'
@@ -56,8 +57,8 @@ const seen = (more: Partial<Seen> = {}): Seen => ({
   releases: [],
   pipelines: { get: ({ name }) => (name === 'all' ? pipeline() : undefined) },
   clusters: { get: () => undefined },
-  approved: new Set(),
-  hubDone: new Map(),
+  approved: new Map(),
+  hubDone: doneAt(0),
   ...more,
 })
 const east = targetDigest(target('a'))
@@ -65,7 +66,7 @@ const doneAt = (at: number, stamp = `${COMMIT} 1`) => new Map([['infra/fleet/bas
 
 describe('the hub', () => {
   test.each<[string, Seen, number, boolean]>([
-    ['is compared with a commit for the first time', seen(), 0, true],
+    ['is compared with a commit for the first time', seen({ hubDone: new Map() }), 0, true],
     ['is left alone for a minute after that', seen({ hubDone: doneAt(0) }), 59_999, false],
     ['is compared again after a minute', seen({ hubDone: doneAt(0) }), 60_000, true],
     ['is compared with another commit at once', seen({ hubDone: doneAt(0, 'b 1') }), 1, true],
@@ -77,7 +78,7 @@ describe('the hub', () => {
       ['base', content({ hub: target('a') })],
       ['apps', content({ hub: target('b') })],
     ])
-    const [base] = plan(seen({ declared: declared({ tracks }) }), 0).tracks
+    const [base] = plan(seen({ declared: declared({ tracks }), hubDone: new Map() }), 0).tracks
     expect(base?.hub?.target).toEqual(target('a'))
     expect([...(base?.hub?.elsewhere ?? [])]).toEqual([expect.stringContaining('/b')])
   })
@@ -91,6 +92,13 @@ describe('a Release', () => {
     ['is not created twice for the same content', { releases: [made('base-b', { east })] }, 'Keep'],
     ['is created for changed content', { releases: [made('base-b', { east: 'other' })] }, 'Create'],
     ['is not created for a track without content', { declared: declared({ tracks: new Map() }) }, 'Keep'],
+    ['is not created before the hub has the commit', { hubDone: new Map() }, 'AwaitsHub'],
+    ['is not created while the hub has another commit', { hubDone: doneAt(0, 'b 1') }, 'AwaitsHub'],
+    [
+      'does not wait where the track has a stage for the hub',
+      { hubDone: new Map(), staged: new Set(['base']) },
+      'Create',
+    ],
     ['is not created without its pipeline', { pipelines: { get: () => undefined } }, 'NoPipeline'],
   ])('%s', (_, more, kind) => expect(releaseOf(seen(more))?.kind).toBe(kind))
 
@@ -108,7 +116,72 @@ describe('a Release', () => {
     })
   })
 
+  test.each<[string, readonly string[], string, string | undefined]>([
+    ['one commit', ['b'.repeat(40)], 'Succeeded', 'Commit'],
+    ['one merge', ['b'.repeat(40), 'd'.repeat(40)], 'Succeeded', 'Merge'],
+    ['a push with more commits', ['d'.repeat(40)], 'Succeeded', undefined],
+    ['a merge of the followed branch into another', ['d'.repeat(40), 'b'.repeat(40)], 'Succeeded', undefined],
+    ['a commit after one that has not passed', ['b'.repeat(40)], 'Progressing', undefined],
+  ])('knows whether a revert of its commit is the way back: %s', (_, parents, phase, revert) => {
+    const before = { ...made('base-b', { east: 'other' }), status: { phase } } as unknown as Release
+    const status = { commit: 'b'.repeat(40) } as FleetSource['status']
+    const planned = releaseOf(
+      seen({
+        source: { ...source, ...defined({ status }) },
+        releases: [before],
+        declared: declared({ commit: { id: COMMIT, parents } }),
+      }),
+    )
+    const spec = planned?.kind === 'Create' ? planned.release.spec : undefined
+    expect([spec?.after, spec?.revert]).toEqual(['b'.repeat(40), revert])
+  })
+
+  describe('while the hub refuses the commit', () => {
+    const status = (digest: string, phase: string) => ({
+      clusters: [{ name: 'east', stage: 'all', phase, digest, since: '', healthySince: '' }],
+      stages: [{ name: 'all', phase: 'Succeeded' }],
+    })
+    const good = { ...made('base-g', { east }), status: status(east, 'Healthy') } as unknown as Release
+    const bad = {
+      ...made('base-b', { east: 'other' }),
+      spec: { ...made('', { east: 'other' }).spec, previous: 'base-g' },
+    }
+    const of = (chain: readonly Release[], revertOf?: string) =>
+      releaseOf(
+        seen({
+          releases: chain,
+          hubDone: new Map(),
+          declared: declared({ commit: { id: COMMIT, ...defined({ revertOf }) } }),
+        }),
+      )?.kind
+
+    test('a revert to what was healthy in every cluster goes on', () => {
+      expect(of([good, bad], 'b'.repeat(40))).toBe('Create')
+    })
+    test('the same content does not when its message names no revert, nor a revert to what never passed', () => {
+      expect(of([good, bad])).toBe('AwaitsHub')
+      const never = { ...good, status: status(east, 'Failed') } as unknown as Release
+      expect(of([never, bad], 'b'.repeat(40))).toBe('AwaitsHub')
+    })
+  })
+
+  test('two tracks: the clusters of one wait for what the other declares for the hub', () => {
+    const tracks = ['base', 'apps'].map((name) => ({ name, match: {}, pipelineRef: { name: 'all' } }))
+    const two = { ...source, spec: { ...source.spec, tracks } } as FleetSource
+    expect(releaseOf(seen({ source: two }))?.kind).toBe('AwaitsHub')
+  })
+
   test.each<[string, NonNullable<Seen['source']['status']>, string | undefined]>([
+    [
+      'the last one that the hub had, after one that it refused',
+      { onHub: 'd'.repeat(40), rendered: 'f'.repeat(40) },
+      'd'.repeat(40),
+    ],
+    [
+      'the one on the hub before',
+      { onHub: COMMIT, onHubBefore: 'd'.repeat(40), rendered: COMMIT, renderedBefore: 'f'.repeat(40) },
+      'd'.repeat(40),
+    ],
     ['the one followed before', { rendered: 'd'.repeat(40) }, 'd'.repeat(40)],
     [
       'the same once more after its Release was deleted',
@@ -159,7 +232,6 @@ describe('a track that the source no longer has', () => {
   test('is not reported once the source turns out to be another one, nor what follows', () => {
     const planned = plan(seen({ declared: declared({ retired }) }), 0)
     expect(planned.actions.map((a) => [a.track, a.kind])).toEqual([
-      ['base', 'ApplyToHub'],
       ['base', 'CreateRelease'],
       ['old', 'ApplyToHub'],
       ['hub-only', 'ApplyToHub'],

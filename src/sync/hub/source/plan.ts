@@ -4,7 +4,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseInput } from '#api/kinds/release.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
-import type { Targets } from '#delivery/desired.ts'
+import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import type { ApplyOrder } from '../../cluster/apply.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../../release/chain.ts'
@@ -19,6 +19,7 @@ import {
   withEmptied,
   withoutGone,
 } from '../../release/tracks.ts'
+import { returnsOf } from '../../revert/known-bad.ts'
 import { hasTurn, ofHub, type OfHub, withTurns } from '../../release/turns.ts'
 import { clusterConfig } from '../source-writes.ts'
 import { type Declared, type Seen, isHubDue } from './seen.ts'
@@ -36,6 +37,8 @@ export interface HubOrder extends Pick<
   readonly track: string
   /** Identifies the completed state; while it is fresh, the hub is not compared again. */
   readonly stamp: string
+  /** Of everything that the commit declares for the hub. */
+  readonly digest: string
 }
 
 export type ReleasePlan =
@@ -43,6 +46,8 @@ export type ReleasePlan =
   /** The newest Release already has these objects; old Releases are deleted. */
   | { readonly kind: 'Keep'; readonly forget: readonly Release[] }
   | { readonly kind: 'NoPipeline'; readonly pipeline: string }
+  /** The hub does not have what the commit declares for it yet: clusters come after it. */
+  | { readonly kind: 'AwaitsHub' }
   /** A track that had objects only on the hub. */
   | { readonly kind: 'None' }
 
@@ -78,11 +83,14 @@ export function plan(seen: Seen, monotonic: number): SourcePlan {
   const again = { notices: [], requeueAfter: againMs(seen) }
   if (declared?.kind !== 'Declared') return { tracks: [], actions: [], ...again }
   const taken = new Set(seen.releases.map((r) => r.metadata.name ?? ''))
+  const isHubReady = hasHub(seen, declared.commit.id)
   const planOf = (track: string, pipeline: string | undefined, isRetired: boolean): TrackPlan => {
     const content = contentOf(seen, declared, track, pipeline)
     const hub = hubOrder(seen, declared, { track, pipeline, content }, monotonic)
     const release =
-      pipeline === undefined ? { kind: 'None' as const } : releasePlan(seen, declared, { content, pipeline, taken })
+      pipeline === undefined
+        ? { kind: 'None' as const }
+        : releasePlan(seen, declared, { content, pipeline, taken, isHubReady })
     if (release.kind === 'Create') taken.add(release.release.metadata.name ?? '')
     return { track, hub, release, isRetired }
   }
@@ -92,6 +100,14 @@ export function plan(seen: Seen, monotonic: number): SourcePlan {
   ]
   return { tracks, actions: tracks.flatMap(actionsOf), ...again }
 }
+
+const stampOf = ({ metadata }: FleetSource, commit: string): string => `${commit} ${metadata.generation ?? 0}`
+
+/** The hub stage of a commit: everything that its tracks declare for the hub is applied. A track with a stage of its own for the hub has a Release for that. */
+const hasHub = ({ source, staged, hubDone }: Seen, commit: string): boolean =>
+  source.spec.tracks.every(
+    ({ name }) => staged?.has(name) === true || hubDone.get(hubKey(source, name))?.stamp === stampOf(source, commit),
+  )
 
 /** Even a failure that only a commit can fix needs polling, because a commit causes no event. */
 const AT_LEAST_MS = 1_000
@@ -125,7 +141,7 @@ function hubOrder(seen: Seen, declared: Declared, of: HubOf, monotonic: number):
   const { track } = of
   const { source, hubDone, approved } = seen
   const { commit, tracks } = declared
-  const stamp = `${commit.id} ${source.metadata.generation ?? 0}`
+  const stamp = stampOf(source, commit.id)
   // Objects that wait for a stage are applied by their Release.
   if (seen.staged?.has(track) === true) return undefined
   if (!isHubDue(hubDone.get(hubKey(source, track)), stamp, monotonic)) return undefined
@@ -135,13 +151,14 @@ function hubOrder(seen: Seen, declared: Declared, of: HubOf, monotonic: number):
     track,
     commit: commit.id,
     stamp,
+    digest: targetDigest(of.content.targets.get(HUB) ?? NOTHING),
     target,
     skips,
     owner: { source: namespacedName(source), track, target: 'Hub' },
     declaredIn: (cluster) => (cluster === undefined ? new Set() : declaredRefs(tracks, cluster)),
     config: { ...clusterConfig(source, commit.id), ...(seen.paused !== undefined && { hold: 'Drift' as const }) },
     elsewhere: new Set(others.flatMap(([, t]) => (t.get(HUB)?.objects ?? []).map((o) => refText(o.ref)))),
-    approved,
+    approved: new Set(approved.keys()),
     needs: { machines: false, repairs: false },
   }
 }
@@ -158,14 +175,21 @@ function hubNow({ source, clusters }: Seen, { content }: HubOf): OfHub {
   )
 }
 
+const NOTHING: RenderedTarget = { objects: [], rejected: [] }
+
 interface ReleaseOf {
   readonly content: Content
   readonly pipeline: string
   readonly taken: ReadonlySet<string>
+  readonly isHubReady: boolean
 }
 
 /** A Release, if the objects differ from the newest Release's. Planning it twice gives the same Release. */
-function releasePlan(seen: Seen, { commit }: Declared, { content, pipeline, taken }: ReleaseOf): ReleasePlan {
+function releasePlan(
+  seen: Seen,
+  { commit }: Declared,
+  { content, pipeline, taken, isHubReady }: ReleaseOf,
+): ReleasePlan {
   const { source, pipelines, clusters } = seen
   const { track, digests, chain } = content
   const { namespace = '', name: sourceName = '' } = source.metadata
@@ -177,30 +201,61 @@ function releasePlan(seen: Seen, { commit }: Declared, { content, pipeline, take
     const keep = known?.spec.keep
     return { kind: 'Keep', forget: keep === undefined ? [] : releasesToForget(chain, keep) }
   }
-  const signer = signerOf(seen.trust)
-  // If the commit was fetched before and rendered only now, the status already names this commit.
-  const followed = source.status?.rendered ?? source.status?.commit
-  // Also covers a deleted Release of this commit: the new one passes the same gates.
-  const after = followed === commit.id ? (source.status?.renderedBefore ?? newest?.spec.commit) : followed
   if (known === undefined) return { kind: 'NoPipeline', pipeline: `${namespace}/${pipeline}` }
-  return {
-    kind: 'Create',
-    release: {
-      apiVersion: API_GROUP_VERSION,
-      kind: 'Release',
-      metadata: { name: releaseName(track, commit.id, (n) => taken.has(n)), namespace },
-      spec: {
-        source: sourceName,
-        track,
-        pipeline,
-        commit: commit.id,
-        ...commit.title,
-        digests,
-        changed: Object.entries(digests).filter(([k, v]) => before?.[k] !== v).length,
-        ...defined({ signer, after, revertOf: commit.revertOf, previous: newest?.metadata.name }),
-      },
+  const signer = signerOf(seen.trust)
+  // Also covers a deleted Release of this commit: the new one passes the same gates.
+  const after = followedBefore(source, commit.id, newest?.spec.commit)
+  const changed = Object.keys(digests).filter((name) => before?.[name] !== digests[name])
+  const release: ReleaseInput = {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Release',
+    metadata: { name: releaseName(track, commit.id, (n) => taken.has(n)), namespace },
+    spec: {
+      source: sourceName,
+      track,
+      pipeline,
+      commit: commit.id,
+      ...commit.title,
+      digests,
+      changed: changed.length,
+      ...defined({
+        signer,
+        after,
+        revert: revertTo(after, commit.parents, newest),
+        revertOf: commit.revertOf,
+        previous: newest?.metadata.name,
+      }),
     },
   }
+  return isHubReady || isReturn(chain, release as Release, changed)
+    ? { kind: 'Create', release }
+    : { kind: 'AwaitsHub' }
+}
+
+/**
+ * The commit that was followed before: a commit that never reached the hub completely does not count. If this one was fetched before and rendered only
+ * now, the status already names it.
+ */
+function followedBefore({ status = {} }: FleetSource, commit: string, newest: string | undefined): string | undefined {
+  const { onHub, onHubBefore, rendered, renderedBefore } = status
+  const [followed, before] = onHub === undefined ? [rendered ?? status.commit, renderedBefore] : [onHub, onHubBefore]
+  return followed === commit ? (before ?? newest) : followed
+}
+
+/** A revert of the commit alone leaves what the earlier commits of its push changed, and what an unfinished Release has not applied yet. */
+function revertTo(
+  after: string | undefined,
+  [first, ...merged]: readonly string[] = [],
+  newest: Release | undefined,
+): Release['spec']['revert'] {
+  if (after === undefined || first !== after || newest?.status?.phase !== 'Succeeded') return undefined
+  return merged.length === 0 ? 'Commit' : 'Merge'
+}
+
+/** A revert that only restores content that was healthy is safe, whatever is wrong on the hub. */
+function isReturn(chain: readonly Release[], release: Release, changed: readonly string[]): boolean {
+  const returns = returnsOf([...chain, release], release)
+  return changed.length > 0 && changed.every((name) => returns.has(name))
 }
 
 interface Content {

@@ -4,6 +4,7 @@ import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { keyFrom } from '#api/schema/object-meta.ts'
 import type { Reconcile } from '#runtime/controller.ts'
+import { requeueAfter } from '#runtime/outcome.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import type { ApplyReport } from '../../cluster/apply.ts'
@@ -20,7 +21,7 @@ export function sourceLoop(shared: HubShared): SourceLoop {
   const hubDone: SourceLoop['hubDone'] = new Map()
   // A Cluster that git restored while it was being deleted still looked as declared at that time.
   shared.clusters.onChange((_, now) => void (now === undefined && hubDone.clear()))
-  return { ...shared, trustMetrics: createTrustMetrics(shared.context.metrics), hubDone }
+  return { ...shared, trustMetrics: createTrustMetrics(shared.context.metrics), hubDone, hubPassed: new Set() }
 }
 
 interface Verdict {
@@ -30,7 +31,7 @@ interface Verdict {
 
 export function reconcileSource(loop: SourceLoop): Reconcile {
   const { clock, client } = loop.context
-  return reconcileWith<Seen, SourceAction, Verdict, SourcePlan, ApplyReport | undefined>({
+  const reconcile = reconcileWith<Seen, SourceAction, Verdict, SourcePlan, ApplyReport | undefined>({
     clock,
     observe: async (key, { signal }) => {
       const source = loop.sources.get(keyFrom(key))
@@ -58,6 +59,10 @@ export function reconcileSource(loop: SourceLoop): Reconcile {
       return written
     },
   })
+  return async (key, context) => {
+    const outcome = await reconcile(key, context)
+    return loop.hubPassed.delete(key) && outcome.kind !== 'Retry' ? requeueAfter(0) : outcome
+  }
 }
 
 const hasWritten = (report: ApplyReport | undefined): boolean =>

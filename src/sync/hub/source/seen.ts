@@ -20,6 +20,7 @@ export interface Commit {
   readonly id: string
   /** Title for users. */
   readonly title?: CommitTitle
+  readonly parents?: readonly string[]
   /** The commit that it reverts, according to its message. */
   readonly revertOf?: string
   /** The previously followed commit, if this one does not contain it. */
@@ -67,8 +68,8 @@ export interface Seen {
   readonly releases: readonly Release[]
   readonly pipelines: Lookup<ReleasePipeline>
   readonly clusters: Lookup<Cluster>
-  /** Digests of approved deletions. */
-  readonly approved: ReadonlySet<string>
+  /** Digests of approved deletions, with the users who approved them. */
+  readonly approved: ReadonlyMap<string, ReadonlySet<string>>
   /** By source and track: the last completed state of the hub. */
   readonly hubDone: ReadonlyMap<string, HubDone>
   /** Tracks whose objects for the hub wait for a stage of their pipeline. */

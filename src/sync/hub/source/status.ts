@@ -12,8 +12,9 @@ import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
 import type { ApplyReport } from '../../cluster/apply.ts'
 import { chainOf } from '../../release/chain.ts'
-import { pruneText } from '../../release/cluster-phase.ts'
+import { pruneText } from '../../release/cluster-trouble.ts'
 import { HUB } from '../../release/tracks.ts'
+import { hubRecords } from './hub-records.ts'
 import type { ReleasePlan, SourceAction, SourcePlan } from './plan.ts'
 import type { Commit, Seen } from './seen.ts'
 import { signerOf, type Trust } from './trust-seen.ts'
@@ -23,6 +24,8 @@ export interface TrackResult {
   /** Undefined: the hub was not due. */
   readonly report: ApplyReport | undefined
   readonly release: ReleasePlan
+  /** What the commit declares for the hub; undefined where it was not due. */
+  readonly digest?: string
 }
 
 /** Skips tracks whose actions were not all carried out. */
@@ -30,11 +33,13 @@ export const trackResults = (
   { tracks }: SourcePlan,
   results: readonly ActionResult<SourceAction, ApplyReport | undefined>[],
 ): readonly TrackResult[] =>
-  tracks.flatMap(({ track, release }) => {
+  tracks.flatMap(({ track, release, hub }) => {
     const outcomes = results.filter((r) => r.action.track === track).map((r) => r.outcome)
     const reports = outcomes.flatMap((o) => (o.kind === 'Applied' ? [o.object] : []))
     if (reports.length < outcomes.length) return []
-    return [{ track, report: reports.find((report) => report !== undefined), release }]
+    return [
+      { track, report: reports.find((report) => report !== undefined), release, ...defined({ digest: hub?.digest }) },
+    ]
   })
 
 type Condition = Omit<WantedCondition, 'observedGeneration'>
@@ -171,10 +176,17 @@ function appliedConditions(
   const failed = found.find((c) => c.type === 'Applied')
   const blocked = found.find((c) => c.type === 'PruneBlocked')
   return [
-    failed ?? waits?.condition ?? good('Applied', 'UpToDate', 'the hub is up to date, and every change has a Release'),
+    failed ??
+      waits?.condition ??
+      (results.some(isNext)
+        ? good('Applied', 'UpToDate', 'the hub is up to date; the Releases come next')
+        : good('Applied', 'UpToDate', 'the hub is up to date, and every change has a Release')),
     blocked ?? bad('PruneBlocked', 'AsDeclared', 'no deletions pending'),
   ]
 }
+
+/** The hub stage comes first; another pass follows at once, and makes the Release. */
+const isNext = ({ release }: TrackResult): boolean => release.kind === 'AwaitsHub'
 
 /** The first commit brings its own pipeline, which only the next pass can read. */
 function withoutPipeline({ track, report }: TrackResult, pipeline: string): Condition {
@@ -223,12 +235,14 @@ export function statusOf(
     ...defined({ observedGeneration: generation, commit }),
     ...titleOf(seen),
     ...renderedOf(seen),
+    ...onHubOf(seen, results),
     ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
-    ...handledOf(seen),
+    ...(results.some(isNext) && prunes.length === 0 && results.every(isHubFine) ? keptRequest(seen) : handledOf(seen)),
     ...trustStatus(seen),
     ...(fetched?.rewritten !== undefined && { rewritten: { from: fetched.rewritten.id, to: fetched.id } }),
     ...(fetched === undefined && before?.rewritten !== undefined && { rewritten: before.rewritten }),
     tracks: tracksOf(seen, releases),
+    ...hubOf(seen, results, now),
     ...(prunes.length === 0 ? {} : { prunes }),
     // Other loops write these two fields.
     ...defined({ previews: before?.previews, notified: before?.notified }),
@@ -237,12 +251,30 @@ export function statusOf(
   }
 }
 
+/** What commits changed on the hub. */
+function hubOf({ source, commit, approved }: Seen, results: readonly TrackResult[], now: number): Pick<Status, 'hub'> {
+  const passes = results.flatMap(({ track, digest, report }) =>
+    digest === undefined || report === undefined
+      ? []
+      : [{ track, digest, report, trouble: hubConditions(report, '')[0] }],
+  )
+  const before = source.status?.hub ?? []
+  const hub = commit === undefined ? before : hubRecords({ before, commit, passes, approved }, now)
+  return hub.length === 0 ? {} : { hub }
+}
+
 /** Title of the commit in the status. */
 function titleOf({ source, commit }: Seen): CommitTitle {
   if (commit !== undefined) return commit.title ?? {}
   const { subject, author } = source.status ?? {}
   return defined({ subject, author })
 }
+
+const isHubFine = ({ report }: TrackResult): boolean => report === undefined || isHubDone(report)
+
+/** The user who asks is answered when the Releases exist. */
+const keptRequest = ({ source }: Seen): { readonly lastHandledReconcileAt?: string } =>
+  defined({ lastHandledReconcileAt: source.status?.lastHandledReconcileAt })
 
 const MAX_REQUEST_CHARS = 64
 
@@ -261,6 +293,20 @@ function renderedOf({ source: { status = {} }, declared }: Seen): Pick<Status, '
   const own = declared?.kind === 'Declared' ? declared.commit.id : status.rendered
   const before = own === status.rendered ? status.renderedBefore : status.rendered
   return defined({ rendered: own, renderedBefore: before })
+}
+
+/** The next commit goes back to one that the hub had completely. */
+function onHubOf(seen: Seen, results: readonly TrackResult[]): Pick<Status, 'onHub' | 'onHubBefore'> {
+  const { source, declared, staged } = seen
+  const { onHub, onHubBefore, rendered, renderedBefore } = source.status ?? {}
+  const isOn = source.spec.tracks.every(({ name }) => {
+    const own = results.find((r) => r.track === name)
+    return staged?.has(name) === true || (own !== undefined && isHubFine(own))
+  })
+  if (declared?.kind !== 'Declared' || !isOn || declared.commit.id === onHub) return defined({ onHub, onHubBefore })
+  // A status from before this field.
+  const earlier = onHub ?? (rendered === declared.commit.id ? renderedBefore : rendered)
+  return { onHub: declared.commit.id, ...defined({ onHubBefore: earlier }) }
 }
 
 type Status = NonNullable<FleetSource['status']>

@@ -1,0 +1,46 @@
+// Who may name an SSH server, its key, a jump host or the Secret with the login, and who reports how the join goes. The controllers log in with that Secret: a
+// client that could name both would get its script run as root on a server of its choice, or the login sent there.
+import { API_GROUP } from '#api/kind.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { all, any, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
+
+/** As with other verbs of its name: no request has it, roles give it. */
+const VERB = 'use'
+const mayUse = (name: string): string =>
+  `authorizer.group('').resource('secrets').namespace(${quoted(SYSTEM_NAMESPACE)}).name(${name}).check(${quoted(VERB)}).allowed()`
+const mayUseSecrets = all(
+  mayUse("object.spec.ssh.?secretRef.?name.orValue('')"),
+  any('!has(object.spec.ssh.rescue)', mayUse("object.spec.ssh.?rescue.?secretRef.?name.orValue('')")),
+)
+
+const servers: AdmissionPolicy = {
+  name: 'kubenode-ssh',
+  rules: [{ apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['machines'] }],
+  matchConditions: [
+    { name: 'names-a-server', expression: 'has(object.spec) && has(object.spec.ssh)' },
+    { name: 'and-changes-it', expression: any('oldObject == null', 'object.spec.?ssh != oldObject.?spec.?ssh') },
+  ],
+  variables: [],
+  validations: [
+    {
+      // What sync applies is in git, and the Secret's own limits of pools and hosts hold for it as well.
+      expression: any(isProgram('sync'), mayUseSecrets),
+      message: `naming an SSH server in spec.ssh needs the right to its Secrets: verb ${VERB} on secrets in ${SYSTEM_NAMESPACE}, by the names in spec.ssh.secretRef and spec.ssh.rescue`,
+    },
+  ],
+}
+
+const joins: AdmissionPolicy = {
+  name: 'kubenode-ssh-joins',
+  rules: [{ apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['UPDATE'], resources: ['machines/status'] }],
+  matchConditions: [{ name: 'the-join-changes', expression: 'object.?status.?join != oldObject.?status.?join' }],
+  variables: [],
+  validations: [
+    {
+      expression: isProgram('controllers'),
+      message: 'only the controllers write status.join: it has the host key that was accepted',
+    },
+  ],
+}
+
+export const sshPolicies: readonly AdmissionPolicy[] = [servers, joins]

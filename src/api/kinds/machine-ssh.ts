@@ -1,0 +1,82 @@
+// Fields of a Machine about joining its host over SSH: how to reach it, and how far the join has got.
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
+
+const HOST_KEY = { min: 16, max: 8192 }
+
+const server = {
+  host: s.str('Host name or address.', { min: 1, max: 253 }),
+  port: s.fallback(f.port('Port of the SSH server.'), 22),
+  user: s.fallback(
+    s.str('User to log in as. Any other than root runs sudo, which must not ask for a password.', { min: 1, max: 64 }),
+    'root',
+  ),
+  hostKey: s.optional(s.str('The public host key that the server must present, such as ssh-ed25519 AAAA….', HOST_KEY)),
+  hostCA: s.optional(s.str('Public key of the authority whose host certificates are accepted.', HOST_KEY)),
+}
+
+const jump = s.rule(s.obj('The SSH server through which the host is reached.', server), {
+  cel: 'has(self.hostKey) != has(self.hostCA)',
+  message: 'a jump host needs either hostKey or hostCA',
+  holds: (j) => (j.hostKey === undefined) !== (j.hostCA === undefined),
+})
+
+const rescue = s.obj(
+  'A second key, for repairs of a node whose agent is silent. The join installs it; it can run four commands on the host, and nothing else: state, evidence, restart-agent, reboot.',
+  {
+    secretRef: f.secretRef(
+      'Secret in kubenode-system that holds the private key and, as ssh-publickey, its public key; labeled kubenode.io/for-ssh=true. If key is absent: ssh-privatekey.',
+    ),
+  },
+)
+
+export const ssh = s.obj(
+  'How to reach the host over SSH, to join it. Afterwards only a rescue uses it. Exactly one of hostKey, hostCA and firstUse is needed.',
+  {
+    ...server,
+    firstUse: s.optional(
+      s.bool(
+        'Accepts the host key that the server presents first, records it in the status, and pins it until host, port or jump host change.',
+      ),
+    ),
+    jump: s.optional(jump),
+    rescue: s.optional(rescue),
+    secretRef: f.secretRef(
+      'Secret in kubenode-system that holds the private key, labeled kubenode.io/for-ssh=true. If key is absent: ssh-privatekey.',
+    ),
+  },
+)
+
+export const JOIN_STEPS = ['Reach', 'Preflight', 'Fetch', 'Start', 'Certified'] as const
+
+export const join = s.obj('Progress of joining the host over SSH.', {
+  step: s.choice(
+    'Reach: log in. Preflight: check the host. Fetch: the host downloads the agent. Start: the agent is installed and started. Certified: wait for its certificate.',
+    JOIN_STEPS,
+  ),
+  attempt: s.int('Attempt number of this step.', { min: 1, max: 1_000_000 }),
+  began: s.time('Start of the join.'),
+  since: s.time('Start of the attempt, or when it ended.'),
+  request: s.str('Digest of spec.ssh and of the last request to join again.', { max: 64 }),
+  reason: s.optional(
+    s.choice('Why the last attempt failed.', [
+      'Unreachable',
+      'AuthRefused',
+      'HostKeyChanged',
+      'HostKeyUnknown',
+      'PreflightFailed',
+      'Full',
+      'Busy',
+      'TimedOut',
+    ]),
+  ),
+  message: s.optional(f.sentence('The cause, for people.', 400)),
+  retryAt: s.optional(
+    s.time('Next attempt. Absent after a failure: not retried until spec.ssh changes or a retry is requested.'),
+  ),
+  hostKey: s.optional(s.str('The host key that was accepted on first use.', HOST_KEY)),
+  server: s.optional(
+    s.str('The server of this join and of hostKey: host and port, after those of a jump host.', { min: 1, max: 600 }),
+  ),
+  finished: s.optional(s.time('When the agent had its certificate.')),
+})

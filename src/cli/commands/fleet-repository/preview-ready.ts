@@ -1,0 +1,55 @@
+// The previews of a hub, and the wait until one is Ready.
+import { systemClock } from '#lib/system-clock.ts'
+import { formatDuration } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { printableLine, shownLine } from '#lib/printable.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { clusterErrors } from '../../fleet/cluster-errors.ts'
+import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
+import { type Io, showProblem } from '#lib/terminal/io.ts'
+
+const POLL_MS = 2_000
+
+export async function previewsOn(client: KubeClient) {
+  const [{ listAll }, { fleetSource }, { cluster }, { previewsIn }] = await Promise.all([
+    import('#kube/list-all.ts'),
+    import('#api/kinds/fleet-source.ts'),
+    import('#api/kinds/cluster.ts'),
+    import('#explain/previews.ts'),
+  ])
+  const sources = await listAll(client, fleetSource)
+  const declaring = sources.filter((s) => s.spec.previews !== undefined)
+  const clusters = declaring.length === 0 ? [] : await listAll(client, cluster)
+  return { declaring, previews: previewsIn(sources, clusters) }
+}
+
+interface Awaited {
+  readonly branch: string
+  readonly commit: string | undefined
+  readonly withinMs: number
+  readonly signal?: AbortSignal
+}
+
+export async function untilReady(client: KubeClient, { branch, commit, withinMs, signal }: Awaited, io: Io) {
+  const { isGiven, judgePreview } = await import('#explain/previews.ts')
+  const start = systemClock.monotonic()
+  for (let reported = ''; ;) {
+    const { declaring, previews } = await previewsOn(client)
+    if (!declaring.some((s) => isGiven(s, branch)))
+      throw new KubeNodeError(clusterErrors.KN1313_preview({ branch: printableLine(branch) }))
+    const found = previews.filter((p) => p.branch === branch)
+    const { kind, text } = judgePreview(branch, found, commit)
+    if (kind === 'Ready') return { text, preview: found[0] }
+    if (kind === 'Failed') {
+      showProblem(io, shownLine(text))
+      throw new Exit(EXIT_DIFFERENT)
+    }
+    if (text !== reported) io.err(shownLine(text))
+    reported = text
+    if (systemClock.monotonic() - start >= withinMs) {
+      showProblem(io, `not Ready after ${formatDuration(withinMs)}; it is still being made\n`)
+      throw new Exit(EXIT_DIFFERENT)
+    }
+    await systemClock.sleep(POLL_MS, signal)
+  }
+}

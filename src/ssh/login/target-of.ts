@@ -1,0 +1,35 @@
+// Whom the sessions for a Machine are for, from its spec and the key that its join accepted. Pure.
+import type { SshJoin, SshSpec } from '#api/kinds/machine.ts'
+import type { HostTrust, SshServer, SshTarget } from '../target.ts'
+
+/** `accepted`: the key of an earlier first use. */
+export function targetOf(ssh: SshSpec, accepted: string | undefined): SshTarget {
+  const { host, port, user, jump } = ssh
+  const trust: HostTrust =
+    ssh.firstUse !== true
+      ? trustIn(ssh)
+      : accepted === undefined
+        ? { kind: 'FirstUse' }
+        : { kind: 'Pinned', hostKey: accepted }
+  const through: SshServer | undefined = jump && {
+    host: jump.host,
+    port: jump.port,
+    user: jump.user,
+    trust: trustIn(jump),
+  }
+  return { host, port, user, trust, jump: through }
+}
+
+/** Behind another jump host, the same address can be another host. */
+export const serverOf = ({ host, port, jump }: SshSpec): string =>
+  `${jump === undefined ? '' : `${jump.host}:${jump.port} `}${host}:${port}`
+
+/** The key that a join accepted, if it was from this server. */
+export const acceptedKey = (ssh: SshSpec, join: SshJoin | undefined): string | undefined =>
+  ssh.firstUse === true && (join?.server === undefined || join.server === serverOf(ssh)) ? join?.hostKey : undefined
+
+export const trustsGiven = ({ hostKey, hostCA, firstUse }: SshSpec): number =>
+  [hostKey !== undefined, hostCA !== undefined, firstUse === true].filter(Boolean).length
+
+const trustIn = ({ hostKey, hostCA }: Pick<SshSpec, 'hostKey' | 'hostCA'>): HostTrust =>
+  hostCA === undefined ? { kind: 'Pinned', hostKey: hostKey ?? '' } : { kind: 'Authority', hostCA }
