@@ -20,7 +20,8 @@ export interface Failed {
   readonly why: string
 }
 
-const OF_SSH = 255
+/** Exit code of ssh itself, also when the connection is lost. */
+export const OF_SSH = 255
 
 /** The first that matches; a jump host's ssh prints its cause before the connection through it ends. */
 const PATTERNS: readonly (readonly [RegExp, SshFailure])[] = [

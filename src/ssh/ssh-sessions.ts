@@ -6,7 +6,7 @@ import { messageOf } from '#lib/errors.ts'
 import { killGroup } from '#lib/kill-group.ts'
 import { Semaphore } from '#lib/semaphore.ts'
 import { MAX_ANSWER_BYTES, answerIn, oneLine } from './answers.ts'
-import { type Failed, failureOf } from './failures.ts'
+import { type Failed, OF_SSH, failureOf } from './failures.ts'
 import { makeSessionFolder, openSessionsFolder } from './session-folder.ts'
 import type { RescueCommand } from './rescue-commands.ts'
 import { type SshIdentity, type SshTarget, JUMP, TARGET, publicKeyIn, targetProblem } from './target.ts'
@@ -185,7 +185,8 @@ function resultOf(
   const answer = answerIn(stdout)
   if (answer.failed !== undefined) return failed(answer.failed.failure, answer.failed.why)
   if (cut === 'Late') return failed('TimedOut', `not finished after ${deadlineMs / 1_000}s`)
-  if (code === 0 && answer.isDone)
+  // Its end was reported; that the connection was lost after it, as by a reboot, changes nothing.
+  if ((code === 0 || code === OF_SSH) && answer.isDone)
     return { kind: 'Done', facts: answer.facts, hostKey: trust.kind === 'FirstUse' ? hostKey() : undefined }
   if (code === 0) return failed('PreflightFailed', 'its login shell did not run the script')
   const { failure, line } = failureOf(code, stderr, (stderr.includes(JUMP) ? jump : { trust })?.trust.kind === 'Pinned')

@@ -101,6 +101,8 @@ reboot)
   elif [ ! -e "$mark" ]; then
     : > "$mark" || failed Full "$mark cannot be written"
     fact reboot ordered
+    # Before the order: it ends sshd too, and with it this connection.
+    report done '' ''
     timeout -k 1 15 systemctl --no-block reboot > /dev/null 2>&1 || fact systemd silent
   elif [ -n "$(find "$mark" -mmin +1)" ]; then
     # Its services had two minutes to stop.
