@@ -25,6 +25,7 @@ import { embeddedEngine } from '#programs/planes/embedded-engine.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { programFile, whyNoPrograms } from '#test/support/servers/real/programs.ts'
 import type { PutAnswer, PutMessage } from '#test/doubles/program-host.ts'
+import { portsToKeep } from '#test/support/servers/free-port.ts'
 import { planeClient } from '#test/support/servers/plane-client.ts'
 
 const STAND_IN = join(import.meta.dirname, '../doubles/stand-in-apiserver.ts')
@@ -36,6 +37,9 @@ let folder: string
 let programs: string
 let root: string
 let hosts: EmbeddedHost[]
+/** Of all hosts of one test. */
+let firstPort: number | undefined
+const MOST_PLANES = 4
 
 const etcdFile = ['/usr/bin/etcd', '/usr/local/bin/etcd', '/opt/bin/etcd'].find((path) => existsSync(path))
 
@@ -59,6 +63,7 @@ beforeEach(() => {
   programs = join(folder, 'programs')
   root = join(folder, 'planes')
   hosts = []
+  firstPort = undefined
   mkdirSync(root)
 })
 afterEach(async () => {
@@ -72,7 +77,13 @@ const needsEtcd = ({ skip }: TestContext): void => {
 }
 
 async function opened(engine?: PlaneEngine): Promise<EmbeddedHost> {
-  const host = new EmbeddedHost({ root, clock: systemClock, engine: engine ?? (await programEngine(programs)) })
+  firstPort ??= await portsToKeep(MOST_PLANES)
+  const host = new EmbeddedHost({
+    root,
+    clock: systemClock,
+    engine: engine ?? (await programEngine(programs)),
+    firstPort,
+  })
   hosts.push(host)
   await host.open()
   return host

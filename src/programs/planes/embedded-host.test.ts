@@ -8,7 +8,7 @@ import type { ControlPlaneHost, ControlPlaneRequest } from '#controlplanes/port.
 import { embeddedEngine } from './embedded-engine.ts'
 import { EMBEDDED_DATA } from './plane-snapshots.ts'
 import { systemClock } from '#lib/system-clock.ts'
-import { freePort } from '#test/support/servers/free-port.ts'
+import { portsToKeep } from '#test/support/servers/free-port.ts'
 import { planeClient } from '#test/support/servers/plane-client.ts'
 import { EmbeddedHost, type EmbeddedHostOptions } from '#controlplanes/embedded/embedded-host.ts'
 import { spawnPlanes } from './child.ts'
@@ -18,11 +18,15 @@ import { serveHost, SocketHost } from '#controlplanes/embedded/socket.ts'
 
 let root: string
 let hosts: EmbeddedHost[]
+/** The first port of all hosts of one test. */
+let kept: number | undefined
+const MOST_PLANES = 4
 let sockets: { close(): Promise<void> }[]
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'kubenode-planes-'))
   hosts = []
+  kept = undefined
   sockets = []
 })
 afterEach(async () => {
@@ -32,7 +36,8 @@ afterEach(async () => {
 })
 
 async function opened(more: Partial<EmbeddedHostOptions> = {}): Promise<EmbeddedHost> {
-  const host = new EmbeddedHost({ root, clock: systemClock, engine: embeddedEngine(), ...more })
+  kept ??= await portsToKeep(MOST_PLANES)
+  const host = new EmbeddedHost({ root, clock: systemClock, engine: embeddedEngine(), firstPort: kept, ...more })
   hosts.push(host)
   await host.open()
   return host
@@ -184,7 +189,7 @@ test('no more than ten snapshots are kept, the newest', async () => {
 })
 
 test('a host with an address and ports of its own gives each the first free one, and its name is in endpoint and certificate', async () => {
-  const firstPort = await twoFreePorts()
+  const firstPort = await portsToKeep(2)
   const host = await opened({ listen: '127.0.0.1', address: 'localhost', firstPort, most: 2 })
   const answers = await Promise.all([host.put(request('one')), host.put(request('two'))])
   const planes = answers.map((a) => (a.kind === 'Plane' ? a.plane : undefined))
@@ -202,18 +207,6 @@ test('a host with an address and ports of its own gives each the first free one,
 })
 
 /** The first of two that follow each other. */
-async function twoFreePorts(): Promise<number> {
-  for (;;) {
-    const first = await freePort()
-    const beside = createServer()
-    const isFree = await new Promise<boolean>((resolve) => {
-      beside.once('error', () => resolve(false))
-      beside.listen(first + 1, '127.0.0.1', () => beside.close(() => resolve(true)))
-    })
-    if (isFree) return first
-  }
-}
-
 const ADMIN = { user: 'test', groups: ['system:masters'], lifeMs: 3_600_000 } as const
 
 test('a process that ends takes its own control planes with it, which serve again with all that they had', async () => {

@@ -1,6 +1,7 @@
 // A port for a program that cannot be asked which one it took; another program may take it in between.
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { freePort as isFree } from '#lib/free-port.ts'
 
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   const server = createServer().listen(0, host)
@@ -9,4 +10,16 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
   server.close()
   await once(server, 'close')
   return port
+}
+
+/** What the system gives to others begins above. */
+const [FIRST_OF_TESTS, LAST_OF_TESTS] = [10_000, 32_000]
+
+/** The first of free ports in a row, for servers that stop and come back: the system gives none of them to a socket that asks for any. */
+export async function portsToKeep(count: number): Promise<number> {
+  for (;;) {
+    const first = FIRST_OF_TESTS + Math.floor(Math.random() * (LAST_OF_TESTS - FIRST_OF_TESTS - count))
+    const found = await Promise.all(Array.from({ length: count }, (_, n) => isFree(first + n)))
+    if (!found.includes(undefined)) return first
+  }
 }
