@@ -28,7 +28,7 @@ export function denied(asked: Asked, names: readonly string[], isData: boolean):
       status: 421,
       code: 'WrongHost',
       message:
-        'the Host header names another server; open the link that the console printed when it started, or use a name of its settings',
+        'the Host header names another server; open the link that the console printed when it started, or use a name of its settings, which a reverse proxy must pass on as Host',
     }
   const isSafe = SAFE.has(asked.method)
   if (!isSafe && asked.method !== 'POST')

@@ -42,6 +42,8 @@ export interface Page {
   readonly files: ReadonlyMap<string, PageFile>
   readonly digest: string
   readonly html: PageFile
+  /** Where a reverse proxy serves it below its host, such as `/kubenode`; empty at the root. */
+  readonly base: string
   readonly policy: string
 }
 
@@ -71,8 +73,8 @@ const PLACE = '<!-- head: the server puts the style sheet, the import map and th
 const isServed = (name: string): boolean =>
   /\.(ts|js|css)$/.test(name) && !/\.test\.(ts|js)$/.test(name) && !name.endsWith('.d.ts')
 
-/** `root`: the release's folder. A packed one has JavaScript, whose imports name JavaScript. */
-export function readPage(root = releaseRoot()): Page {
+/** `root`: the release's folder. A packed one has JavaScript, whose imports name JavaScript. `base`: see `Page`. */
+export function readPage(root = releaseRoot(), base = ''): Page {
   const folder = join(root, 'src/console')
   const sources = [
     ...filesBelow(join(folder, 'page'), 'page'),
@@ -86,7 +88,7 @@ export function readPage(root = releaseRoot()): Page {
   }
   for (const file of Object.values(PACKAGES)) addPackage(files, root, `npm/${file}`, file)
   const digest = digestOf(files)
-  const at = (path: string): string => `/a/${digest}/${path}`
+  const at = (path: string): string => `${base}/a/${digest}/${path}`
   const named = new Map(
     [
       ...SHARED.map((name) => [`#lib/${name}`, `lib/${name}`] as const),
@@ -106,7 +108,7 @@ export function readPage(root = releaseRoot()): Page {
   const shell = join(folder, 'page/index.html')
   const html = existsSync(shell) ? readFileSync(shell, 'utf8').replace(PLACE, () => head) : ''
   const hash = `sha256-${createHash('sha256').update(map).digest('base64')}`
-  return { files, digest, html: new ServedFile(HTML, html), policy: pagePolicy(hash) }
+  return { files, digest, html: new ServedFile(HTML, html), base, policy: pagePolicy(hash) }
 }
 
 function filesBelow(folder: string, prefix: string): readonly string[] {

@@ -69,7 +69,7 @@ export interface ConsoleServerOptions {
   /** Names besides loopback by which browsers reach it. */
   readonly names: readonly string[]
   readonly sessions: Sessions
-  readonly doors: Omit<DoorsOptions, 'sessions' | 'isTls' | 'port'>
+  readonly doors: Omit<DoorsOptions, 'sessions' | 'isTls' | 'port' | 'base'>
   /** Plain HTTP if left out, for loopback only. */
   readonly tls?: Tls | undefined
   readonly streams?: Bounds | undefined
@@ -114,7 +114,13 @@ export class ConsoleServer {
       ...options,
       onRequest: (request, response) => void this.#answer(request, response),
     })
-    this.#doors = new Doors({ ...doors, sessions, isTls: tls !== undefined, port: () => this.port })
+    this.#doors = new Doors({
+      ...doors,
+      sessions,
+      isTls: tls !== undefined,
+      base: options.page.base,
+      port: () => this.port,
+    })
   }
 
   get port(): number {
@@ -147,6 +153,7 @@ export class ConsoleServer {
       const scheme = tls === undefined ? 'http' : 'https'
       for (const [name, value] of Object.entries(securityHeaders(tls !== undefined))) response.setHeader(name, value)
       const url = URL.parse(request.url ?? '/', 'http://console') ?? new URL('http://console/')
+      const isBelow = this.#takeBase(url)
       const isData = url.pathname.startsWith('/api/') || url.pathname === '/events'
       const { headers, method = '', socket } = request
       // HTTP/2's name for it.
@@ -168,11 +175,27 @@ export class ConsoleServer {
         request.resume()
         return await sendRefusal(request, response, refusal.status, refusal)
       }
+      if (!isBelow) return this.#toBase(request, response, url)
       await (isData ? this.#data({ request, response, url }) : this.#file({ request, response, url }))
     } catch (e) {
       await this.#failed(request, response, e)
     }
     return undefined
+  }
+
+  /** Below a path of its host the page is served as at the root. */
+  #takeBase(url: URL): boolean {
+    const { base } = this.#options.page
+    if (!url.pathname.startsWith(`${base}/`)) return false
+    url.pathname = url.pathname.slice(base.length)
+    return true
+  }
+
+  #toBase(request: IncomingMessage, response: ServerResponse, { pathname }: URL): void {
+    const { base } = this.#options.page
+    request.resume()
+    if (pathname !== base) throw new Refused(404, 'NotFound', `the console is served below ${base}/`)
+    response.writeHead(308, { location: `${base}/`, 'cache-control': 'no-store' }).end()
   }
 
   async #failed(request: IncomingMessage, response: ServerResponse, error: unknown): Promise<void> {

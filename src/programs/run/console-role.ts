@@ -58,7 +58,7 @@ export class ConsolePart implements Part {
       ...context,
       clients,
       history,
-      page: readPage(),
+      page: readPage(undefined, file.path),
       version: VERSION,
       names: file.names,
       signIn: {

@@ -17,6 +17,7 @@ const FILE = { type: 'text/html; charset=utf-8', body: Buffer.from('<!doctype ht
 export const NO_PAGE: Page = {
   digest: '0123456789abcdef',
   html: FILE,
+  base: '',
   files: new Map([['page/main.ts', { ...FILE, type: 'text/javascript' }]]),
   policy: "default-src 'none'",
 }

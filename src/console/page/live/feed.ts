@@ -1,6 +1,7 @@
 // The browser's single stream: opens it, reopens it after a failure or silence, and forwards its events.
 import { defined } from '#lib/defined.ts'
 import type { ByeEvent, DeltaEvent, Refusal, ResyncEvent, Revision, Topic } from '../../protocol.ts'
+import { BASE } from './base.ts'
 import { ownHeaders } from './page-secret.ts'
 import { learnTime, serverNow } from './server-time.ts'
 import { eventReader } from './sse.ts'
@@ -88,7 +89,7 @@ export class Feed {
     })
     const late = setTimeout(() => abort.abort(SILENT), ANSWER_MS)
     try {
-      const response = await fetch(`/events?${query}`, {
+      const response = await fetch(`${BASE}/events?${query}`, {
         headers: { accept: 'text/event-stream', ...ownHeaders() },
         signal: abort.signal,
       })

@@ -1,5 +1,6 @@
 // The session's second secret, for an address that several servers of this machine share: browsers send a cookie to all of them, but this only to the right
 // one.
+import { BASE } from './base.ts'
 
 const KEPT_AS = 'kubenode-page'
 const GIVEN = /^#page=([A-Za-z0-9_-]{43})$/
@@ -10,7 +11,7 @@ export function keepPageSecret(): void {
   if (secret === undefined) return
   // Storage is per origin, and an origin includes the port.
   localStorage.setItem(KEPT_AS, secret)
-  history.replaceState(null, '', '/')
+  history.replaceState(null, '', `${BASE}/`)
 }
 
 export function ownHeaders(): Readonly<Record<string, string>> {

@@ -1,6 +1,7 @@
 // The page's knowledge of the server: the session, the connection, and the views' topics, kept up to date by the stream.
 import { applied } from '../../delta.ts'
 import type { ChangesAnswer, PastAnswer, Refusal, Session, Snapshot, Topic } from '../../protocol.ts'
+import { BASE } from './base.ts'
 import type { Connection, FeedMessage } from './feed.ts'
 import { ownHeaders } from './page-secret.ts'
 import { isKnown } from './revision.ts'
@@ -31,7 +32,7 @@ interface Kept {
 
 export async function ask<T>(url: string, init?: RequestInit): Promise<Loaded<T>> {
   try {
-    const response = await fetch(url, {
+    const response = await fetch(BASE + url, {
       ...init,
       headers: { accept: 'application/json', ...ownHeaders(), ...init?.headers },
     })

@@ -1,6 +1,7 @@
 // One stream for all of a browser's tabs: the tab with the lock reads it and forwards everything to the others. Browsers allow six connections per host;
 // without this, the seventh tab would wait forever.
 import type { Revision, Topic } from '../../protocol.ts'
+import { BASE } from './base.ts'
 import { Feed } from './feed.ts'
 import type { Connection, FeedMessage } from './feed.ts'
 import { lowest } from './revision.ts'
@@ -14,12 +15,13 @@ type Note =
   | { readonly is: 'resume' }
   | { readonly is: 'feed'; readonly message: FeedMessage }
 
-const LEADER = 'kubenode-stream'
-const TAB = 'kubenode-tab-'
+// A host may have a console below each of several paths.
+const LEADER = `kubenode-stream${BASE}`
+const TAB = `kubenode-tab${BASE}-`
 
 export class Tabs {
   readonly #id = crypto.randomUUID()
-  readonly #channel = new BroadcastChannel('kubenode')
+  readonly #channel = new BroadcastChannel(`kubenode${BASE}`)
   readonly #take: (message: FeedMessage) => void
   readonly #sessionOf: () => string | undefined
   /** What each tab wants; only the leader keeps it. */

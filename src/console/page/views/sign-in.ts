@@ -4,6 +4,7 @@ import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { SignInWays } from '../../protocol.ts'
+import { BASE } from '../live/base.ts'
 import { ask, post } from '../live/store.ts'
 import { Loading, Notice, sentence } from '../parts/states.ts'
 
@@ -34,7 +35,7 @@ export function SignIn({ onDone }: { readonly onDone: () => void }): VNode {
 }
 
 /** Returns to this view. */
-const toIssuer = (): string => `/oidc/start?${new URLSearchParams({ to: location.hash })}`
+const toIssuer = (): string => `${BASE}/oidc/start?${new URLSearchParams({ to: location.hash })}`
 
 /** `cluster`: adds one more, for a user who is signed in. */
 export function TokenForm({ cluster, onDone }: { readonly cluster?: string; readonly onDone: () => void }): VNode {

@@ -15,6 +15,8 @@ export interface DoorsOptions {
   readonly oidc?: OidcSignIn | undefined
   readonly proxy?: ProxyPeople | undefined
   readonly isTls: boolean
+  /** The path of the page below its host; empty at the root. */
+  readonly base: string
   /** Only names such as `kn-….localhost` have cookies for this server alone. */
   readonly ownHost?: string | undefined
   /** The server's port, once it listens. */
@@ -32,7 +34,6 @@ interface Asking {
 const PAGE_HEADER = 'x-kubenode-page'
 /** Room for names of views, clusters and objects. */
 const MOST_PLACE = 2_048
-const FLOW_COOKIE = '__Host-kubenode-sign-in'
 const FLOW_SECONDS = 600
 
 export class Doors {
@@ -127,7 +128,7 @@ export class Doors {
     const how = sessions.of(secret)?.person.how
     sessions.close(secret)
     response.setHeader('set-cookie', `${this.#cookieName}=; ${this.#cookieRules}; Max-Age=0`)
-    const next = how === 'Oidc' ? await oidc?.endPlace(originOf(request)) : undefined
+    const next = how === 'Oidc' ? await oidc?.endPlace(this.#placeOf(request)) : undefined
     return sendJson(request, response, 200, defined({ next }) satisfies SignedOut)
   }
 
@@ -139,24 +140,24 @@ export class Doors {
       const isIn = sessions.of(this.#secretOf(request)) !== undefined && !this.#isShared(request)
       if (!isIn)
         throw new Refused(410, 'LinkUsed', 'this link was used or is too old; run kubenode console for a new one')
-      response.writeHead(303, { location: '/', 'cache-control': 'no-store' })
+      response.writeHead(303, { location: `${this.#options.base}/`, 'cache-control': 'no-store' })
       return void response.end()
     }
     const opened = sessions.open(who)
     // Browsers do not send the part after # to a server.
-    this.#enter(response, opened, this.#isShared(request) ? `/#page=${opened.page}` : '/')
+    this.#enter(response, opened, this.#isShared(request) ? `#page=${opened.page}` : '')
     onLinkUsed?.()
   }
 
   async #begin(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
     const { oidc } = this.#options
     if (oidc === undefined) throw new Refused(404, 'NotFound', 'no issuer is set up here')
-    const { secret, location } = await oidc.begin(originOf(request), placeIn(url.searchParams.get('to')))
+    const { secret, location } = await oidc.begin(this.#placeOf(request), placeIn(url.searchParams.get('to')))
     response.writeHead(303, {
       location,
       'cache-control': 'no-store',
       // Lax: the browser returns from another site.
-      'set-cookie': `${FLOW_COOKIE}=${secret}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${FLOW_SECONDS}`,
+      'set-cookie': `${this.#flowCookie}=${secret}; Path=${this.#options.base}/; Secure; HttpOnly; SameSite=Lax; Max-Age=${FLOW_SECONDS}`,
     })
     response.end()
   }
@@ -164,12 +165,14 @@ export class Doors {
   async #back(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
     const { oidc, sessions } = this.#options
     if (oidc === undefined) throw new Refused(404, 'NotFound', 'no issuer is set up here')
-    const { who, to } = await oidc.end(cookieOf(request, FLOW_COOKIE), url.searchParams)
+    const { who, to } = await oidc.end(cookieOf(request, this.#flowCookie), url.searchParams)
     const opened = sessions.open(who)
-    this.#enter(response, opened, `/${to}`)
+    this.#enter(response, opened, to)
   }
 
-  #enter(response: ServerResponse, opened: Opened, location: string): void {
+  /** `place`: the part of the address after the page's own. */
+  #enter(response: ServerResponse, opened: Opened, place: string): void {
+    const location = `${this.#options.base}/${place}`
     response.writeHead(303, { location, 'cache-control': 'no-store', 'set-cookie': this.#cookie(opened) })
     response.end()
   }
@@ -179,13 +182,28 @@ export class Doors {
   #cookie = ({ secret }: Opened): string => `${this.#cookieName}=${secret}; ${this.#cookieRules}`
 
   get #cookieRules(): string {
-    return `Path=/; ${this.#options.isTls ? 'Secure; ' : ''}HttpOnly; SameSite=Strict`
+    const { base, isTls } = this.#options
+    return `Path=${base}/; ${isTls ? 'Secure; ' : ''}HttpOnly; SameSite=Strict`
   }
 
   /** Cookies ignore ports: two consoles on one machine must not end each other's session. */
   get #cookieName(): string {
     const { isTls, port } = this.#options
-    return isTls ? '__Host-kubenode-console' : `kubenode-console-${port()}`
+    return isTls ? `${this.#prefix}kubenode-console` : `kubenode-console-${port()}`
+  }
+
+  get #flowCookie(): string {
+    return `${this.#prefix}kubenode-sign-in`
+  }
+
+  /** Only `__Secure-` cookies may be kept from the other paths of a host. */
+  get #prefix(): string {
+    return this.#options.base === '' ? '__Host-' : '__Secure-'
+  }
+
+  /** The page's address as the browser reaches it, without a slash at its end; every request's host is checked. */
+  #placeOf({ headers }: IncomingMessage): string {
+    return `https://${headers.host ?? one(headers[':authority'])}${this.#options.base}`
   }
 
   /** Whether browsers also send this host's cookies to other users' servers on other ports of this machine. */
@@ -194,9 +212,6 @@ export class Doors {
     return !isTls && headers.host?.toLowerCase() !== `${ownHost}:${this.#options.port()}`
   }
 }
-
-/** This server's origin as the browser reaches it; every request's host is checked. */
-const originOf = ({ headers }: IncomingMessage): string => `https://${headers.host ?? one(headers[':authority'])}`
 
 /** Only the page part after `#`: a link to another site would mislead users who just signed in. */
 const placeIn = (to: string | null): string =>

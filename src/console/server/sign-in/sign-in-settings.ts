@@ -41,6 +41,14 @@ export const signInFields = {
     }),
     { min: 1, max: 8 },
   ),
+  path: fallback(
+    str('Path below the host where a reverse proxy serves the page, such as /kubenode; empty for the root.', {
+      max: 256,
+      pattern: '^(/[A-Za-z0-9_-]+)*$',
+      expects: 'a path that starts with /, of letters, digits, - and _, without a / at its end',
+    }),
+    '',
+  ),
   tokens: fallback(bool('Whether people may sign in with bearer tokens of the clusters.'), true),
   oidc: optional(
     obj('Sign-in at an issuer of OpenID Connect, whose ID tokens the API server accepts.', {

@@ -57,13 +57,13 @@ export class OidcSignIn {
     return this.#options.issuer.host
   }
 
-  /** `origin`: the page's, as this browser reaches it. */
-  async begin(origin: string, to: string): Promise<Begun> {
+  /** `place`: the page's address without the last slash, as this browser reaches it. */
+  async begin(place: string, to: string): Promise<Begun> {
     const { issuer, scopes, log } = this.#options
     const config = await issuer.configuration().catch(unreachable)
     const { buildAuthorizationUrl } = await openid()
     const [state, nonce, verifier] = [newSecret(), newSecret(), newSecret()]
-    const back = `${origin}/oidc/back`
+    const back = `${place}/oidc/back`
     const url = buildAuthorizationUrl(config, {
       redirect_uri: back,
       scope: scopes.join(' '),
@@ -94,11 +94,11 @@ export class OidcSignIn {
   }
 
   /** Where the browser also signs out of the issuer. */
-  async endPlace(origin: string): Promise<string | undefined> {
+  async endPlace(place: string): Promise<string | undefined> {
     const config = await this.#options.issuer.configuration().catch(() => undefined)
     if (config?.serverMetadata().end_session_endpoint === undefined) return undefined
     const { buildEndSessionUrl } = await openid()
-    return buildEndSessionUrl(config, { post_logout_redirect_uri: `${origin}/` }).href
+    return buildEndSessionUrl(config, { post_logout_redirect_uri: `${place}/` }).href
   }
 
   async #person(held: Held): Promise<OwnClients> {
