@@ -7,6 +7,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { readPage } from '#console/server/page-files.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { CLUSTER, HOST, type PeopleWorld, peopleWorld } from '#test/support/console/people-world.ts'
 import { type CertifiedIssuer, startCertifiedIssuer } from '#test/support/issuer/certified-issuer.ts'
@@ -71,7 +72,7 @@ async function front(consolePort: number, { block = blockOf('server {'), files =
       ['proxy_ssl_name tools.example.org', `proxy_ssl_name ${HOST}`],
       ['server_name tools.example.org', 'server_name 127.0.0.1'],
     ]),
-    ...(port !== undefined && { port }),
+    ...defined({ port }),
   }
   const nginx = await startNginx(options)
   running.push(nginx)

@@ -63,7 +63,7 @@ function exchanged(text: string, before: string, after: string): string {
   return text.replaceAll(before, after)
 }
 
-/** Whoever runs it may write into this folder only. */
+/** All files are in this folder: a user without other rights can run it. */
 const configOf = (folder: string, block: string): string => `
 pid ${folder}/nginx.pid;
 worker_processes 1;
