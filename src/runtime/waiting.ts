@@ -28,19 +28,33 @@ export const fit = (text: string, most = MOST_SENTENCE_CHARS): string => shorten
 
 /** The two ways to fix what a commit broke; the first is a command to paste. */
 export const revertOrRetry = (commit: string, retry: string): string =>
-  `run git revert --no-edit ${shortCommit(commit)} && git push; to retry, ${retry}`
+  `run ${revertCommand(commit, 'Commit')}; to retry, ${retry}`
 
 interface Revertible {
   readonly commit: string
+  readonly after?: string
   readonly revert?: 'Commit' | 'Merge'
 }
+
+const revertCommand = (commit: string, kind: 'Commit' | 'Merge'): string =>
+  `git revert ${kind === 'Merge' ? '--no-edit -m 1' : '--no-edit'} ${shortCommit(commit)} && git push`
 
 /** A high-risk change may be an accident, so its way back stands beside its approval, if one revert is all of it. */
 export function approveOrRevert(approve: string, { commit, revert }: Revertible): string {
   if (revert === undefined) return approve
-  const options = revert === 'Merge' ? '--no-edit -m 1' : '--no-edit'
-  const both = `${approve}; to take the change back, git revert ${options} ${shortCommit(commit)} && git push`
+  const both = `${approve}; to take the change back, ${revertCommand(commit, revert)}`
   return both.length > MOST_SENTENCE_CHARS ? approve : both
+}
+
+/** For a Release: one revert is named only where it takes everything back. */
+export function revertReleaseOrRetry({ commit, after, revert }: Revertible, retry: string): string {
+  const fix =
+    revert !== undefined
+      ? `run ${revertCommand(commit, revert)}`
+      : after === undefined
+        ? 'push a commit that mends it'
+        : `revert the commits that broke it (git log ${shortCommit(after)}..${shortCommit(commit)})`
+  return `${fix}; to retry, ${retry}`
 }
 
 export function waitingSince<P extends string>(before: Before, wait: Wait<P>, now: number): WaitingSince<P> {

@@ -4,7 +4,7 @@ import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
-import { revertOrRetry } from '#runtime/waiting.ts'
+import { revertReleaseOrRetry } from '#runtime/waiting.ts'
 import { isAtWork, isDone, soakUntil } from './cluster-phase.ts'
 import type { ClusterStatus } from './cluster-seen.ts'
 import { countOf } from './cluster-trouble.ts'
@@ -60,7 +60,7 @@ export function stageStatus(
     const bad = clusters.find((c) => c.phase === 'Failed')
     const text = `${counts.failed} of ${counted(counts.total, 'cluster')} failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
     const retry = `kubenode release retry ${seen.release.metadata.name ?? ''} --reason WHY`
-    const unblock = revertOrRetry(seen.release.spec.commit, retry)
+    const unblock = revertReleaseOrRetry(seen.release.spec, retry)
     const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, unblock)
     return { ...base, ...started, phase: 'Failed', waitingFor }
   }

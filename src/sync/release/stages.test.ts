@@ -73,7 +73,7 @@ interface World {
   readonly previous?: Readonly<Record<string, SeenCluster['previous']>>
   risks?: Readonly<Record<string, SeenCluster['risks']>>
   readonly returns?: readonly string[]
-  readonly spec?: Pick<Release['spec'], 'revert'>
+  readonly spec?: Pick<Release['spec'], 'revert' | 'after'>
 }
 
 class Story {
@@ -198,7 +198,7 @@ describe('a Release', () => {
     ],
     ['fails at the deadline when objects are refused', refused, 70, 'ConfigMap/x: no'],
   ])('%s, and the next stage stays shut', (_, check, n, message) => {
-    const story = new Story(two())
+    const story = new Story({ ...two(), spec: { revert: 'Commit' } })
     story.steps(n, { a: check, b: well })
     expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
     expect(story.status?.clusters?.[0]?.message).toBe(message)
@@ -207,6 +207,16 @@ describe('a Release', () => {
     expect(wait?.unblock).toMatch(
       /^run git revert --no-edit c{12} && git push; to retry, kubenode release retry \S+ --reason WHY$/,
     )
+  })
+
+  test.each<[NonNullable<World['spec']>, string]>([
+    [{ revert: 'Merge' }, 'run git revert --no-edit -m 1 cccccccccccc && git push'],
+    [{ after: 'b'.repeat(40) }, 'revert the commits that broke it (git log bbbbbbbbbbbb..cccccccccccc)'],
+    [{}, 'push a commit that mends it'],
+  ])('fails with the way back that takes all of it back: %j', (spec, fix) => {
+    const story = new Story({ ...two(), spec })
+    story.steps(3, { a: broken, b: well })
+    expect(story.status?.waitingFor?.unblock).toBe(`${fix}; to retry, kubenode release retry r --reason WHY`)
   })
 
   test('goes on when what failed is mended after all', () => {
