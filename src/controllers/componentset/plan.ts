@@ -239,6 +239,8 @@ function tallyOf(context: Context, survey: Survey): Tally {
   const around = surroundings(context)
   const lost = (context.seen.set.status?.slices ?? [])
     .filter((w) => isAtWork(w) && isSliceTo(w, track.target))
+    // Only a silent machine is lost.
+    .filter((w) => activeMachines(w).some((name) => context.readingOf(name)?.health === 'Silent'))
     .flatMap((w) => viewSlice(w, context.seen.permits.get(w.permit ?? ''), around, false).machines)
     .filter((m) => m.end === 'Lost' && isFailed(m, around.isOutage))
   const { maxFailures } = context.seen.set.spec.rollout

@@ -19,7 +19,7 @@ function world(slices: readonly object[]) {
   const status = { observedGeneration: 1, slices } as unknown as NonNullable<MachineComponentSet['status']>
   const sets = new Map([['base', { ...set, status }]])
   const take = () => {
-    const changed = turns.turn({ machines, stalled, sets, revisions: [], permits: new Map(), now: START })
+    const changed = turns.turn({ machines, stalled, sets, revisions: [], open: new Map(), now: START })
     for (const [name, machine] of changed) {
       machines.set(name, machine)
       turns.machineChanged(name)

@@ -11,7 +11,6 @@ import { claimOf } from '#controllers/machine/components/claims.ts'
 import { type Claim, desiredComponents } from '#controllers/machine/components/desired.ts'
 import { planOrders } from '#controllers/machine/components/orders.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
-import { isOpen } from '#defender/permit-phase.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { without } from '#lib/without.ts'
@@ -24,7 +23,8 @@ export interface MachinesSeen {
   readonly stalled: ReadonlySet<string>
   readonly sets: ReadonlyMap<string, MachineComponentSet>
   readonly revisions: readonly ControllerRevision[]
-  readonly permits: ReadonlyMap<string, OperationPermit>
+  /** Permits that wait or run. */
+  readonly open: ReadonlyMap<string, OperationPermit>
   readonly now: number
 }
 
@@ -60,8 +60,9 @@ export class MachineTurns {
     const [old, now] = [before?.slices ?? [], after?.slices ?? []]
     const isSame =
       before?.observedGeneration === after?.observedGeneration && jsonEqual(before?.revisions, after?.revisions)
-    for (const slice of now) if (!isSame || !old.some((o) => isSameSlice(o, slice))) this.#slice(slice)
-    for (const slice of old) if (!now.some((n) => isSameSlice(n, slice))) this.#slice(slice)
+    const [olds, news] = [slicesByKey(old), slicesByKey(now)]
+    for (const slice of now) if (!isSame || !isAmong(olds, slice)) this.#slice(slice)
+    for (const slice of old) if (!isAmong(news, slice)) this.#slice(slice)
   }
 
   /** A revision was recorded or removed. */
@@ -173,13 +174,30 @@ class Claims {
   }
 }
 
-function openPermits({ permits }: MachinesSeen): ReadonlyMap<string, readonly OperationPermit[]> {
+function openPermits({ open }: MachinesSeen): ReadonlyMap<string, readonly OperationPermit[]> {
   const byTarget = new Map<string, OperationPermit[]>()
-  for (const permit of permits.values())
-    if (isOpen(permit))
-      for (const { uid } of permit.spec.targets) byTarget.set(uid, [...(byTarget.get(uid) ?? []), permit])
+  for (const permit of open.values())
+    for (const { uid } of permit.spec.targets) byTarget.set(uid, [...(byTarget.get(uid) ?? []), permit])
   return byTarget
 }
+
+/** Equal slices have equal keys: of hundreds of slices, each is compared with the few that it may equal. */
+const keyOf = ({ component, step, number, phase, permit }: Slice): string =>
+  `${component}\n${step}\n${number}\n${phase}\n${permit ?? ''}`
+
+function slicesByKey(slices: readonly Slice[]): ReadonlyMap<string, readonly Slice[]> {
+  const byKey = new Map<string, Slice[]>()
+  for (const slice of slices) {
+    const key = keyOf(slice)
+    const same = byKey.get(key)
+    if (same === undefined) byKey.set(key, [slice])
+    else same.push(slice)
+  }
+  return byKey
+}
+
+const isAmong = (byKey: ReadonlyMap<string, readonly Slice[]>, slice: Slice): boolean =>
+  byKey.get(keyOf(slice))?.some((other) => isSameSlice(other, slice)) === true
 
 /** As far as it concerns its machines. */
 const isSameSlice = (a: Slice, b: Slice): boolean => a === b || jsonEqual(ofMachines(a), ofMachines(b))

@@ -176,7 +176,8 @@ export class Repairs {
   }
 
   #answers(now: number): boolean {
-    const { permits } = this.#options.world
+    const { world } = this.#options
+    const { permits } = world
     let isAny = false
     for (const name of this.#permits) {
       const permit = permits.get(name)
@@ -188,7 +189,7 @@ export class Repairs {
       }
       if (permit !== undefined && isOpen(permit)) continue
       this.#permits.delete(name)
-      permits.delete(name)
+      world.removePermit(name)
       isAny = true
     }
     return isAny || this.#run.isDue

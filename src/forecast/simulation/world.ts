@@ -58,6 +58,11 @@ interface Planned {
   readonly until: number
 }
 
+interface AskedPermits {
+  readonly all: Map<string, OperationPermit>
+  readonly refused: Map<string, OperationPermit>
+}
+
 const LEADER = 'forecast'
 const AT_REST_MS = 60_000
 /** Facts of custom policy rules are unknown in advance, so such rules count as not true. */
@@ -70,7 +75,7 @@ export class World {
   readonly machines: Map<string, Machine>
   readonly nodes: Map<string, Node>
   readonly sets: Map<string, MachineComponentSet>
-  readonly permits: Map<string, OperationPermit>
+  readonly permits = new Map<string, OperationPermit>()
   /** Work on hosts, which budgets count. */
   readonly maintenance: MaintenanceEvent[]
   /** Machines of which a component is between two versions. */
@@ -84,13 +89,17 @@ export class World {
   readonly #machineSets: ReadonlyMap<string, MachineSet>
   readonly #memos = new Map<string, ReadingMemo>()
   readonly #ended = new EndedPermits({ now: () => this.now, monotonic: () => this.now })
+  /** Those that wait or run: ended ones are the more the longer a rollout lasts. */
+  readonly #open = new Map<string, OperationPermit>()
+  /** By the UID of the requester. */
+  readonly #asked = new Map<string, AskedPermits>()
   readonly #fleet = new Fleet()
   readonly #agents: Agents
   readonly #turns: MachineTurns
   readonly #configs = new Set<string>()
   #revisions: readonly ControllerRevision[]
   #ledger: LedgerSpec | undefined
-  #asked = 0
+  #permitCount = 0
   /** Of what plans read. */
   #version = 0
   /** By set: of which version its last plan is, and until when time alone changes nothing about it. */
@@ -112,7 +121,6 @@ export class World {
     this.machines = new Map(objects.machines.map((m) => [nameOf(m), m]))
     this.nodes = new Map(objects.nodes.map((n) => [nameOf(n), n]))
     this.sets = new Map(objects.sets.map((s) => [nameOf(s), s]))
-    this.permits = new Map(objects.permits.map((p) => [nameOf(p), p]))
     this.#components = new Map(objects.components.map((c) => [nameOf(c), c]))
     this.#machineSets = new Map(objects.machineSets.map((s) => [nameOf(s), s]))
     this.#turns = new MachineTurns(this.#agents, this.#components)
@@ -120,6 +128,7 @@ export class World {
     this.#ledger = objects.ledger
     for (const [name, machine] of this.machines) this.putMachine(name, machine)
     for (const [name, node] of this.nodes) this.#fleet.putNode(name, node)
+    for (const permit of objects.permits) this.#keepPermit(permit)
   }
 
   get holds(): WorldObjects['holds'] {
@@ -200,7 +209,7 @@ export class World {
     const memo = this.#memos.get(name) ?? new ReadingMemo()
     this.#memos.set(name, memo)
     const { holds, apiServer } = this.#objects
-    const permits = new Map([...this.permits].filter(([, p]) => p.spec.requester.uid === set.metadata.uid))
+    const { all: permits, refused } = this.#askedBy(set.metadata.uid)
     const made = plan(
       {
         set,
@@ -208,7 +217,7 @@ export class World {
         machines: [...this.machines.values()],
         nodes: this.nodes,
         permits,
-        refusedFor: this.#ended.observe(set.metadata.uid ?? '', [...permits.values()].filter(isRefused)),
+        refusedFor: this.#ended.observe(set.metadata.uid ?? '', refused.values()),
         holds,
         machineSets: this.#machineSets,
         sets: [...this.sets.values()],
@@ -257,7 +266,7 @@ export class World {
           kind: 'OperationPermit',
           metadata: {
             name: action.permit,
-            uid: `forecast-${this.#asked++}`,
+            uid: `forecast-${this.#permitCount++}`,
             creationTimestamp: timestamp(this.now),
           },
           spec: action.request as OperationPermit['spec'],
@@ -303,14 +312,43 @@ export class World {
     const name = permit.metadata.name ?? ''
     const before = this.permits.get(name)
     if (before !== undefined && before.spec === permit.spec && jsonEqual(before.status, permit.status)) return
-    this.permits.set(name, permit)
+    this.#keepPermit(permit)
     this.#turns.permitChanged(before, permit)
     this.#version++
   }
 
+  removePermit(name: string): void {
+    const permit = this.permits.get(name)
+    if (permit === undefined) return
+    this.permits.delete(name)
+    this.#open.delete(name)
+    const { all, refused } = this.#askedBy(permit.spec.requester.uid)
+    all.delete(name)
+    refused.delete(name)
+  }
+
+  #keepPermit(permit: OperationPermit): void {
+    const name = permit.metadata.name ?? ''
+    const { all, refused } = this.#askedBy(permit.spec.requester.uid)
+    this.permits.set(name, permit)
+    all.set(name, permit)
+    if (isOpen(permit)) this.#open.set(name, permit)
+    else this.#open.delete(name)
+    if (isRefused(permit)) refused.set(name, permit)
+    else refused.delete(name)
+  }
+
+  #askedBy(uid = ''): AskedPermits {
+    const known = this.#asked.get(uid)
+    if (known !== undefined) return known
+    const none = { all: new Map(), refused: new Map() }
+    this.#asked.set(uid, none)
+    return none
+  }
+
   #defenderTurn(): boolean {
     const { holds, approvals, policies, cluster } = this.#objects
-    const open = [...this.permits.values()].filter(isOpen)
+    const open = [...this.#open.values()]
     const isFree = ({ spec }: OperationPermit) => this.#isWithoutDisruption(spec.component)
     const snapshot: Snapshot = {
       permits: open,
@@ -352,8 +390,8 @@ export class World {
   }
 
   #machinesTurn(): boolean {
-    const { machines, stalled, sets, permits, now } = this
-    const changed = this.#turns.turn({ machines, stalled, sets, revisions: this.#revisions, permits, now })
+    const { machines, stalled, sets, now } = this
+    const changed = this.#turns.turn({ machines, stalled, sets, revisions: this.#revisions, open: this.#open, now })
     for (const [name, machine] of changed) this.putMachine(name, machine)
     return changed.length > 0
   }

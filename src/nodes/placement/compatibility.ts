@@ -25,7 +25,9 @@ export type MixOf = (runs: string) => Mix
 /** `runs` lists every component that runs on a machine, one `name version` per line. The same on most machines. */
 export function mixesOf(specOf: SpecOf): MixOf {
   const known = new Map<string, Mix>()
-  return (runs) => {
+  // Asked once per component of a machine. The texts of two machines are equal, yet comparing them takes time.
+  let last: { readonly runs: string; readonly mix: Mix } | undefined
+  const mixOf = (runs: string): Mix => {
     const before = known.get(runs)
     if (before !== undefined) return before
     const lines = runs.split('\n').filter((line) => line !== '')
@@ -37,6 +39,10 @@ export function mixesOf(specOf: SpecOf): MixOf {
     const mix = { versions, needy }
     known.set(runs, mix)
     return mix
+  }
+  return (runs) => {
+    if (last?.runs !== runs) last = { runs, mix: mixOf(runs) }
+    return last.mix
   }
 }
 

@@ -27,7 +27,9 @@ type Refusal = ReturnType<typeof knownRefusals>[number]
 export interface Refusals {
   /** By uid: a machine recreated under the same name was never judged. */
   readonly machines: ReadonlyMap<string, string>
-  /** How long the last of them has been refused. */
+  /** Denied permits of the set. */
+  readonly denied: readonly OperationPermit[]
+  /** How long the last of the machines has been refused. */
   readonly lastForMs: number
   /** When the first of them may be requested again. */
   readonly againInMs: number
@@ -49,7 +51,8 @@ export function recentlyRefused({ permits, refusedFor, holds, policies }: Refusa
     const { gate, seen } = refusal
     machines.set(target, `denied by the Defender: gate ${gate}${seen === undefined ? '' : `: ${seen}`}`)
   }
-  return { machines, lastForMs, againInMs }
+  const denied = [...permits.values()].filter(({ status }) => status?.phase === 'Denied')
+  return { machines, denied, lastForMs, againInMs }
 }
 
 interface Latest {
@@ -94,15 +97,12 @@ interface DesiredComponent {
  * sooner.
  */
 export function closedByRefusal(
-  { permits, refusedFor }: Pick<Seen, 'permits' | 'refusedFor'>,
-  { machines, lastForMs }: Refusals,
+  { refusedFor }: Pick<Seen, 'refusedFor'>,
+  { machines, denied, lastForMs }: Refusals,
   { component, isRecovery }: DesiredComponent,
 ): Closed | undefined {
   // Only a denied one is not asked for again at once.
-  const own = [...permits.values()].filter(
-    ({ spec, status }) =>
-      status?.phase === 'Denied' && spec.component?.name === component && spec.recovery === isRecovery,
-  )
+  const own = denied.filter(({ spec }) => spec.component?.name === component && spec.recovery === isRecovery)
   const forAll = own
     .filter((p) => ownRefusals(p).length === 0)
     .map((permit) => ({ permit, forMs: askAgainInMs(permit, refusedFor) }))
