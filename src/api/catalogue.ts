@@ -341,6 +341,10 @@ export const REASONS = {
     'clusters',
     'The programs of the cluster go from the hub into it, or back; they keep running on one side until the other side is ready.',
   ),
+  ImageNotPulled: because(
+    'clusters',
+    'The nodes of the cluster cannot pull the image of its programs; the message has the answer of the kubelet, and names Secrets for pulling that do not exist.',
+  ),
   ProgramsNotServed: because('clusters', 'This hub runs no programs for its Clusters.'),
   SecretTaken: because('clusters', 'The Secret for the kubeconfig exists and was made for something else.'),
   AddonFailed: because(

@@ -32,7 +32,7 @@ export function baselineIn(shards: readonly Inventory[], owner: InventoryOwner):
 }
 
 /** Two sources may have tracks with the same name, and a hub may be a member. The names of source and target keep them apart. */
-const shardName = ({ source, track, target }: InventoryOwner, shard: number): string =>
+export const shardName = ({ source, track, target }: InventoryOwner, shard: number): string =>
   `${source.replace('/', '.')}.${track}.${target.toLowerCase()}-${shard}`
 
 /** Ignores shards of other sources, tracks or targets. */

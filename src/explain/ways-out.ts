@@ -177,6 +177,7 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
     CLUSTER,
   ),
   ProgramsMoving: itself,
+  ImageNotPulled: operator('lets the nodes of the cluster pull the image', CLUSTER),
   ProgramsNotServed: operator('gives the hub the setting clusterPrograms', CLUSTER),
   SecretTaken: operator('deletes the Secret that is in the way', CLUSTER),
   AddonFailed: author('corrects the object', CLUSTER),

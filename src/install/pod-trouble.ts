@@ -2,10 +2,9 @@
 import type { ErrorMessage } from '#lib/errors.ts'
 import { fieldAt, objectsIn, textOf } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { unpulledIn } from '#delivery/unpulled.ts'
 import { installErrors } from './install-errors.ts'
 
-/** A first failed pull may be the network. These reasons mean that the kubelet retried, or never will. */
-const NOT_PULLED: ReadonlySet<string> = new Set(['ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
 /** A program that starts before its dependencies exits a few times. */
 const ENDS_TOO_OFTEN = 4
 const MAX_WHY = 300
@@ -23,12 +22,12 @@ export function podTrouble(pods: readonly KubeObject[], images: ReadonlySet<stri
       ...objectsIn(fieldAt(status, 'containerStatuses')),
     ]
     const name = pod.metadata.name ?? ''
+    const unpulled = unpulledIn(pod)
+    if (unpulled !== undefined) return installErrors.KN1414({ pod: `pod ${name}`, ...unpulled })
     for (const state of states) {
       const waiting = fieldAt(state['state'], 'waiting')
       const reason = textOf(fieldAt(waiting, 'reason'))
       const why = (textOf(fieldAt(waiting, 'message')) || reason).slice(0, MAX_WHY)
-      if (NOT_PULLED.has(reason))
-        return installErrors.KN1414({ pod: `pod ${name}`, image: imageNamed(wanted, state), why })
       const restarts = typeof state['restartCount'] === 'number' ? state['restartCount'] : 0
       if (reason === 'CrashLoopBackOff' && restarts >= ENDS_TOO_OFTEN)
         return installErrors.KN1432_keepsEnding({
@@ -40,11 +39,6 @@ export function podTrouble(pods: readonly KubeObject[], images: ReadonlySet<stri
   }
   return undefined
 }
-
-const imageNamed = (
-  containers: readonly Readonly<Record<string, unknown>>[],
-  state: Readonly<Record<string, unknown>>,
-): string => textOf(containers.find((c) => c['name'] === state['name'])?.['image']) || textOf(state['image'])
 
 function lastEnd(state: Readonly<Record<string, unknown>>): string {
   const end = fieldAt(state['lastState'], 'terminated')

@@ -33,18 +33,29 @@ export type PodsSeen =
   | { readonly kind: 'Read'; readonly waiting: readonly WaitingPods[] }
   | { readonly kind: 'Unread'; readonly why: string }
 
+/** Why the pods of a program cannot pull their image. */
+export interface PullTrouble {
+  readonly why: string
+  /** Secrets for pulling that the Deployment names and that do not exist. */
+  readonly missingSecrets: readonly string[]
+}
+
 /** Not all pods of a program are as declared. */
 export interface WaitingPods {
   readonly program: HostedProgram
   /** Pods that are available all the same. */
   readonly available: number
   readonly why: string
+  /** Their nodes cannot pull the image. */
+  readonly pull?: PullTrouble | undefined
 }
 
 export interface ProgramsSeen {
   readonly kubeconfigs: Readonly<Partial<Record<HostedProgram, KubeconfigSeen>>>
   /** Undefined if they were not asked for: nothing was deployed into the cluster. */
   readonly pods?: PodsSeen | undefined
+  /** Objects of theirs are in the cluster, and the status does not say so: it was lost, or the cluster was restored. Undefined if not asked or unknown. */
+  readonly isLeft?: boolean | undefined
   /** Those that a replica on the hub runs for the Cluster, as leader or waiting for the Lease. Undefined if they were not asked for. */
   readonly hosted?: ReadonlySet<HostedProgram> | undefined
   /** This hub has the objects of programs that run in a cluster. */

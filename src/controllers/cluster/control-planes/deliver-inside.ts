@@ -1,11 +1,15 @@
 // Delivers what the hub declares for a Cluster to its API server, with an Inventory there, so that what is no longer declared is removed. Decides nothing.
 import type { Cluster } from '#api/kinds/cluster.ts'
+import { inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, CLUSTERS_NAMESPACE } from '#api/names.ts'
 import { connectTo } from '#delivery/connection.ts'
 import { deliver } from '#delivery/deliver.ts'
 import type { DesiredObject } from '#delivery/desired.ts'
+import { shardName } from '#delivery/inventory.ts'
 import { refText } from '#delivery/object-ref.ts'
+import type { InventoryOwner } from '#delivery/targets.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { isNotFound } from '#kube/errors.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { printableLine } from '#lib/printable.ts'
 
@@ -13,6 +17,15 @@ import { printableLine } from '#lib/printable.ts'
 const PRUNE = { enabled: true, guard: '100%' } as const
 /** For a Cluster that no commit declares. */
 const NO_COMMIT = '0'.repeat(40)
+
+type Track = 'addons' | 'programs'
+
+/** No FleetSource can have this name: none exists in that namespace. */
+const ownerOf = (track: Track): InventoryOwner => ({
+  source: `${CLUSTERS_NAMESPACE}/${track}`,
+  track,
+  target: 'Member',
+})
 
 export interface InsideTools {
   readonly client: KubeClient
@@ -24,7 +37,7 @@ interface Inside {
   readonly cluster: Cluster
   /** What the connection calls the cluster. */
   readonly name: string
-  readonly track: 'addons' | 'programs'
+  readonly track: Track
   readonly objects: readonly DesiredObject[]
 }
 
@@ -35,8 +48,7 @@ export async function deliverInside({ client, clock, signal }: InsideTools, { cl
     connectTo(name, client, () => clock.now()),
     {
       target: { objects, rejected: [] },
-      // No FleetSource can have this name: none exists in that namespace.
-      owner: { source: `${CLUSTERS_NAMESPACE}/${track}`, track, target: 'Member' },
+      owner: ownerOf(track),
       mark: { commit, release: undefined, appliedAt: timestamp(clock.now()) },
       config: { commit, prune: PRUNE, drift: 'Correct' },
       elsewhere: new Set(),
@@ -49,4 +61,14 @@ export async function deliverInside({ client, clock, signal }: InsideTools, { cl
     ...result.failures.map(({ ref, message }) => [refText(ref), printableLine(message)] as const),
   ]
   return { problems, after }
+}
+
+/** What it delivered before and has not removed, also if nothing on the hub records it: the Inventory is written before the objects. */
+export async function isDelivered(client: KubeClient, track: Track, signal: AbortSignal): Promise<boolean> {
+  const found = await client.get(inventory, { name: shardName(ownerOf(track), 0) }, { signal }).catch((error) => {
+    // The cluster has no kinds yet.
+    if (isNotFound(error)) return undefined
+    throw error
+  })
+  return found !== undefined && found.spec.refs.length > 0
 }

@@ -12,9 +12,11 @@ import { fieldAt, numberOr } from '#lib/fields.ts'
 import { printableLine } from '#lib/printable.ts'
 import { hostsIn, lapsedAt, leaseType } from '#runtime/lease.ts'
 import type { PlaneClients } from '../control-planes/clients.ts'
+import { isDelivered } from '../control-planes/deliver-inside.ts'
 import { kubeconfigSeen, programSecretKey, SECRET } from '../control-planes/kubeconfig.ts'
 import { idOf, type Leaders, type PodsSeen, type ProgramsSeen, type WaitingPods } from '../seen.ts'
 import type { LeaderWatch } from './leader-watch.ts'
+import { pullTrouble } from './pulls.ts'
 
 /** A hanging API server must not delay other Clusters. */
 const WITHIN_MS = 5_000
@@ -44,7 +46,8 @@ export async function programsSeen(
   const { client } = tools
   const place = programPlace(cluster.spec)
   const isDeployed = cluster.status?.programs !== undefined
-  const isAsked = plane?.state === 'Running' && place !== 'None'
+  const isRunning = plane?.state === 'Running'
+  const isAsked = isRunning && place !== 'None'
   const secrets = await Promise.all(
     HOSTED_PROGRAMS.map(async (program) => ({
       program,
@@ -58,6 +61,7 @@ export async function programsSeen(
     leaders: isAsked ? await leadersOf(tools, cluster, signal) : undefined,
     pods: isAsked && isDeployed && place === 'Cluster' ? await podsOf(tools, cluster, signal) : undefined,
     hosted: isAsked && isDeployed && place === 'Hub' ? await hostedFor(tools, cluster, signal) : undefined,
+    isLeft: isRunning && !isDeployed && place !== 'Cluster' ? await isLeftIn(tools, cluster, signal) : undefined,
     ...(place === 'Cluster' && (await offerOf(tools))),
   }
 }
@@ -68,6 +72,16 @@ async function offerOf({ inClusters }: Tools): Promise<Pick<ProgramsSeen, 'isOff
     return { isOffered: (await inClusters()).length > 0 }
   } catch (error) {
     return { isOffered: false, unreadable: printableLine(messageOf(error)) }
+  }
+}
+
+async function isLeftIn({ clients }: Tools, cluster: Cluster, signal: AbortSignal): Promise<boolean | undefined> {
+  const within = AbortSignal.any([signal, AbortSignal.timeout(WITHIN_MS)])
+  try {
+    return await clients.using(idOf(cluster), (client) => isDelivered(client, 'programs', within))
+  } catch (error) {
+    if (signal.aborted) throw error
+    return undefined
   }
 }
 
@@ -84,7 +98,8 @@ async function podsOf({ clients }: Tools, cluster: Cluster, signal: AbortSignal)
           const { state, message } = healthOf(deployment)
           // One that was scaled to nothing is as declared to its own status alone.
           if (state === 'Current' && available > 0) return undefined
-          return { program, available, why: printableLine(message || 'no pod is available') }
+          const pull = await pullTrouble(client, deployment, within)
+          return { program, available, why: pull?.why ?? printableLine(message || 'no pod is available'), pull }
         }),
       ),
     )

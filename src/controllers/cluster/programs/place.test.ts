@@ -22,6 +22,11 @@ const NO_PODS: PodsSeen = {
   kind: 'Read',
   waiting: [{ program: 'approver', available: 0, why: '0 of 2 replicas are available' }],
 }
+const PULL = 'image i cannot be pulled: denied'
+const unpulled = (...missingSecrets: readonly string[]): PodsSeen => ({
+  kind: 'Read',
+  waiting: [{ program: 'approver', available: 0, why: PULL, pull: { why: PULL, missingSecrets } }],
+})
 const ALL = new Set(HOSTED_PROGRAMS)
 const { endpoint, ca } = runningPlane('fleet.one')
 const kubeconfig: KubeconfigSeen = {
@@ -188,8 +193,39 @@ describe('the record', () => {
       { place: inside, deleted: true },
       { place: 'Hub', since: at(0) },
     ],
+    [
+      'is written again when it was lost and the cluster still has them',
+      { wants: 'Hub', programs: { isLeft: true } },
+      { place: 'Hub', since: at(0) },
+    ],
+    [
+      'is written again for a Cluster that wants none',
+      { wants: 'None', programs: { isLeft: true } },
+      { place: 'Hub', since: at(0) },
+    ],
+    ['is not written while nobody knows', { wants: 'Hub', programs: { isLeft: undefined } }, undefined],
     ['is kept by a hub that runs no programs', { place: inside, programs: 'NotServed' }, inside],
   ])('%s', (_, given, wanted) => expect(placeAfter(seenOf(given), NOW)).toEqual(wanted))
+})
+
+test.each<[string, PodsSeen, string]>([
+  [
+    'a Secret for it is missing',
+    unpulled('pull'),
+    'an administrator of the cluster creates Secret pull in its kubenode-system',
+  ],
+  [
+    'no Secret is missing',
+    unpulled(),
+    'the nodes of the cluster can pull the image: they reach its registry, and its Secrets for pulling are valid',
+  ],
+])('an image that cannot be pulled has a reason of its own, also when %s', (_, pods, unblock) => {
+  const seen = seenOf({ place: onHub, programs: { pods } })
+  expect(waitOfMove(seen, placeAfter(seen, NOW))).toEqual({
+    predicate: 'ImageNotPulled',
+    seen: `the programs run on the hub: in the cluster kubenode-approver: ${PULL}`,
+    unblock,
+  })
 })
 
 describe('actions', () => {
@@ -361,6 +397,7 @@ class World {
       place: this.record,
       programs: {
         leaders: isLed ? LED : { kind: 'Read', without: [...HOSTED_PROGRAMS] },
+        ...(!asked && this.wants !== 'Cluster' && { isLeft: this.isDeployed }),
         ...(asked && this.wants === 'Cluster' && { pods: this.isDeployed && this.podsReady ? READY : NO_PODS }),
         ...(asked && this.wants === 'Hub' && { hosted: this.hosted ? ALL : new Set<HostedProgram>() }),
       },
@@ -403,13 +440,18 @@ class World {
   }
 }
 
-type Step = ['pass', number] | ['follow' | 'elect' | 'ready' | 'wait'] | ['wants', 'Hub' | 'Cluster']
+type Step =
+  | ['pass', number]
+  | ['follow' | 'elect' | 'ready' | 'wait' | 'lose' | 'restore']
+  | ['wants', 'Hub' | 'Cluster']
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(fc.constant('pass' as const), fc.nat({ max: 3 })) },
   { weight: 2, arbitrary: fc.constant<Step>(['follow']) },
   { weight: 2, arbitrary: fc.constant<Step>(['elect']) },
   fc.constant<Step>(['ready']),
   fc.constant<Step>(['wait']),
+  fc.constant<Step>(['lose']),
+  fc.constant<Step>(['restore']),
   fc.tuple(fc.constant('wants' as const), fc.constantFrom('Hub' as const, 'Cluster' as const)),
 )
 
@@ -420,9 +462,13 @@ function take(world: World, [kind, what]: Step): void {
   if (kind === 'elect') world.elect()
   if (kind === 'ready' && world.isDeployed) world.podsReady = true
   if (kind === 'wait') world.now += MINUTE
+  // The status of the Cluster is wiped.
+  if (kind === 'lose') world.record = undefined
+  // Of an old backup of the cluster: their Deployments are in it.
+  if (kind === 'restore') world.isDeployed = true
 }
 
-test('in every order of passes that are killed at any write, one side that is ready runs the programs', () => {
+test('in every order of passes that are killed at any write, of lost records and old backups, one side that is ready runs the programs', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const world = new World()

@@ -6,13 +6,13 @@
 import type { Reason } from '#api/catalogue.ts'
 import { programPlace } from '#api/cluster-programs.ts'
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
-import { HOSTED_PROGRAMS, hostedWorkload, programLeaseName } from '#api/names.ts'
+import { HOSTED_PROGRAMS, hostedWorkload, programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { fit, type Wait } from '#runtime/waiting.ts'
 import type { ClusterAction } from '../actions.ts'
-import type { Seen, WaitingPods } from '../seen.ts'
+import type { PullTrouble, Seen, WaitingPods } from '../seen.ts'
 
 export type Place = NonNullable<NonNullable<ClusterStatus>['programs']>
 
@@ -33,7 +33,8 @@ export function placeAfter(seen: Seen, now: number): Place | undefined {
   const before = cluster.status?.programs
   if (programs === undefined) return before
   const wanted = programPlace(cluster.spec)
-  if (wanted !== 'Cluster' || isBeingDeleted(cluster)) return before && atHub(seen, before, now)
+  if (wanted !== 'Cluster' || isBeingDeleted(cluster))
+    return before === undefined ? leftIn(seen, now) : atHub(seen, before, now)
   // A hub that no longer offers them changes nothing where they lead; without a leader they return to the hub.
   if (programs.isOffered !== true && before?.place !== 'Cluster') return before && silenced(before)
   // Recorded before anything is deployed: a later pass knows what it may have to remove.
@@ -42,6 +43,10 @@ export function placeAfter(seen: Seen, now: number): Place | undefined {
   if (plane?.state !== 'Running') return before
   return before.place === 'Hub' ? fromHub(seen, before, now) : inCluster(seen, before, now)
 }
+
+/** The record was lost, and the cluster still has them: recorded again, they leave as after any hand-over. */
+const leftIn = ({ programs }: Seen, now: number): Place | undefined =>
+  programs?.isLeft === true ? { place: 'Hub', since: timestamp(now) } : undefined
 
 function silenced(before: Place): Place {
   const { message: _, ...place } = before
@@ -127,6 +132,9 @@ export function waitOfMove(seen: Seen, after: Place | undefined, problem?: strin
       unblock: 'kubenode install or upgrade of the hub, with clusterPrograms in its settings',
     }
   if (after?.message === undefined) return undefined
+  const pulls = after.unledSince === undefined && problem === undefined ? pullsOf(programs) : []
+  if (pulls.length > 0)
+    return { predicate: 'ImageNotPulled', seen: `${where}${becauseOf(after.message)}`, unblock: unblockOfPulls(pulls) }
   const unblock =
     after.unledSince !== undefined
       ? 'they lead again; after two minutes without, they return to the hub'
@@ -137,6 +145,16 @@ export function waitOfMove(seen: Seen, after: Place | undefined, problem?: strin
 }
 
 const becauseOf = (message: string | undefined): string => (message === undefined ? '' : `: ${message}`)
+
+const pullsOf = ({ pods }: NonNullable<Seen['programs']>): readonly PullTrouble[] =>
+  pods?.kind === 'Read' ? pods.waiting.flatMap(({ pull }) => pull ?? []) : []
+
+function unblockOfPulls(pulls: readonly PullTrouble[]): string {
+  const secrets = [...new Set(pulls.flatMap(({ missingSecrets }) => missingSecrets))]
+  return secrets.length === 0
+    ? 'the nodes of the cluster can pull the image: they reach its registry, and its Secrets for pulling are valid'
+    : `an administrator of the cluster creates Secret ${secrets.join(', ')} in its ${SYSTEM_NAMESPACE}`
+}
 
 function unblockOfPods({ programs }: Seen): string {
   if (programs?.pods?.kind === 'Unread' || programs?.leaders?.kind === 'Unread')
