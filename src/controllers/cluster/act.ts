@@ -30,7 +30,7 @@ import {
   secretOf,
 } from './control-planes/kubeconfig.ts'
 import type { ObjectKey } from '#api/schema/resource.ts'
-import { deliverAddons } from './addons/named.ts'
+import { ADDONS_WITHIN_MS, addonsWithin, deliverAddons } from './addons/named.ts'
 import { bounded, deployPrograms } from './programs/deploy.ts'
 import type { PlaneClients } from './control-planes/clients.ts'
 import { idOf, type Seen } from './seen.ts'
@@ -110,7 +110,9 @@ async function carryOut(
       return giveAddons(tools, id, signal)
     case 'DeliverAddons':
       return applied(
-        await tools.clients.using(id, (c) => deliverAddons({ client: c, clock: tools.clock, signal }, cluster)),
+        await addonsWithin(cluster, { signal, ms: ADDONS_WITHIN_MS }, (within) =>
+          tools.clients.using(id, (c) => deliverAddons({ client: c, clock: tools.clock, signal: within }, cluster)),
+        ),
       )
     case 'DeployPrograms':
     case 'RemovePrograms':

@@ -21,6 +21,9 @@ export interface NamedResult {
   readonly message?: string
 }
 
+/** KubeNode's own addon, which no Cluster names. */
+export const OWN_ADDON = 'kubenode'
+
 export const declaredAddons = ({ spec }: Cluster): readonly DeclaredAddon[] =>
   (spec.addons ?? []).map(({ name, version, values }) => ({
     name,
@@ -54,6 +57,39 @@ export async function deliverAddons(tools: InsideTools, cluster: Cluster): Promi
       after,
     ),
   )
+}
+
+/** An API server, or a webhook of its administrator, that hangs must not hold the worker that other Clusters need. The next pass continues. */
+export const ADDONS_WITHIN_MS = 30_000
+
+export async function addonsWithin(
+  cluster: Cluster,
+  { signal, ms }: { readonly signal: AbortSignal; readonly ms: number },
+  deliverWith: (signal: AbortSignal) => Promise<readonly NamedResult[]>,
+): Promise<readonly NamedResult[]> {
+  const within = AbortSignal.timeout(ms)
+  try {
+    return await deliverWith(AbortSignal.any([signal, within]))
+  } catch (error) {
+    if (signal.aborted || !within.aborted) throw error
+    return unanswered(cluster, `it did not take all objects within ${ms / 1_000} s`)
+  }
+}
+
+/** What was applied before is unknown and not unhealthy. Other declared addons are still missing, and those that are no longer named must still be removed. */
+function unanswered(cluster: Cluster, message: string): readonly NamedResult[] {
+  const known = (cluster.status?.addons ?? []).filter(({ name }) => name !== OWN_ADDON)
+  const declared = declaredAddons(cluster)
+  const of = { object: 'the API server of the cluster', message }
+  return [
+    ...declared.map(({ name, version }) => {
+      const isApplied = known.some((e) => e.name === name && e.version === version && e.healthy !== 'False')
+      return { name, version, healthy: isApplied ? ('Unknown' as const) : ('False' as const), ...of }
+    }),
+    ...known
+      .filter(({ name }) => declared.every((d) => d.name !== name))
+      .map(({ name, version }) => ({ name, version, healthy: 'Unknown' as const, ...of })),
+  ]
 }
 
 function resultOf(

@@ -5,17 +5,15 @@ import type { AddonsResult } from './built-in.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction } from '../actions.ts'
-import { declaredAddons, type NamedResult } from './named.ts'
+import { declaredAddons, type NamedResult, OWN_ADDON } from './named.ts'
 import type { Seen } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
-/** KubeNode's own addon. */
-const OWN = 'kubenode'
 const MAX_MESSAGE = 1_024
 
 type Entry = NonNullable<NonNullable<ClusterStatus>['addons']>[number]
 
-export const addonIn = ({ status }: Cluster): Entry | undefined => status?.addons?.find((a) => a.name === OWN)
+export const addonIn = ({ status }: Cluster): Entry | undefined => status?.addons?.find((a) => a.name === OWN_ADDON)
 
 function resultOf(results: readonly ActionResult<ClusterAction>[]): AddonsResult | undefined {
   const done = results.find((r) => r.action.kind === 'ApplyAddons' && r.outcome.kind === 'Applied')
@@ -44,7 +42,7 @@ const hasOtherStore = (results: readonly ActionResult<ClusterAction>[], plane: S
       outcome.kind === 'Applied' && (action.kind === 'Restore' || (action.kind === 'Put' && plane === undefined)),
   )
 
-const namedIn = ({ status }: Cluster): readonly Entry[] => (status?.addons ?? []).filter((a) => a.name !== OWN)
+const namedIn = ({ status }: Cluster): readonly Entry[] => (status?.addons ?? []).filter((a) => a.name !== OWN_ADDON)
 
 /** Includes previously named addons, which still have to be removed. */
 export const hasNamedAddons = (cluster: Cluster): boolean =>
@@ -78,9 +76,9 @@ const namedEntry = ({ name, version, healthy, object, message }: NamedResult): E
 
 const entryOf = (result: AddonsResult): Entry =>
   result.kind === 'Applied'
-    ? { name: OWN, version: result.version, healthy: 'True' }
+    ? { name: OWN_ADDON, version: result.version, healthy: 'True' }
     : {
-        name: OWN,
+        name: OWN_ADDON,
         version: result.version,
         healthy: 'False',
         message: shortened(`${result.object}: ${result.message}`, MAX_MESSAGE),
