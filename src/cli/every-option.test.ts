@@ -425,7 +425,9 @@ const commandsBelow = (command: Command, path: readonly string[] = []): readonly
     .filter((c) => !c.name().startsWith('__'))
     .flatMap((c) => [{ path: [...path, c.name()].join(' '), command: c }, ...commandsBelow(c, [...path, c.name()])])
 
-const TREE = commandsBelow(await buildProgram(io))
+/** One tree for all command lines that are only parsed: commander forgets the values of a line before it parses the next. */
+const program = await buildProgram(io)
+const TREE = commandsBelow(program)
 const LEAVES = TREE.filter(({ command }) => command.commands.length === 0 || command.options.length > 0)
 const PAIRS = LEAVES.flatMap(({ path, command }) => command.options.map((option) => ({ path, option })))
 
@@ -443,7 +445,6 @@ const words = (option: Option): readonly string[] => {
 
 /** Parses a command line without running it. */
 async function read(path: string, argv: readonly string[]): Promise<Record<string, unknown> | undefined> {
-  const program = await buildProgram(io)
   const command = path.split(' ').reduce<Command>((c, w) => c.commands.find((x) => x.name() === w) ?? c, program)
   let options: Record<string, unknown> | undefined
   command.action(() => void (options = command.opts()))
