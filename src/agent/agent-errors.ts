@@ -290,6 +290,10 @@ export const agentErrors = errorTable({
     text: 'cannot show the log of {component}: it runs no process of its own',
     next: 'see its state with kubenode describe machine/NAME',
   },
+  KN8096: {
+    text: 'cannot {what} {path} on the host over SSH: {why}',
+    next: 'check its permissions and the room on its disk; it is tried again',
+  },
   KN1002_leaveOption: {
     text: 'cannot leave with {option}: {why}',
     next: 'nothing was done; correct it',

@@ -6,6 +6,7 @@ import { messageOf } from '#lib/errors.ts'
 import { killGroup } from '#lib/kill-group.ts'
 import { Semaphore } from '#lib/semaphore.ts'
 import { MAX_ANSWER_BYTES, answerIn, oneLine } from './answers.ts'
+import { type Channel, openChannel } from './channel.ts'
 import { type Failed, OF_SSH, failureOf } from './failures.ts'
 import { makeSessionFolder, openSessionsFolder } from './session-folder.ts'
 import type { RescueCommand } from './rescue-commands.ts'
@@ -32,6 +33,12 @@ export interface Session {
   /** The user is not root: run it through sudo, which must not ask for a password. */
   readonly sudo: boolean
   readonly deadlineMs: number
+}
+
+/** A dialog with a shell on a host: its snippets come one after the other. */
+export interface Conversation extends Pick<Session, 'target' | 'identity' | 'sudo'> {
+  /** Runs first, in the shell itself; ends it to refuse. */
+  readonly prelude: string
 }
 
 export type SessionResult =
@@ -84,25 +91,59 @@ export class SshSessions {
     return found
   }
 
-  async #run(session: Session, signal: AbortSignal): Promise<SessionResult> {
-    const { target, identity, script, command, sudo, deadlineMs } = session
-    const problem = targetProblem(target)
-    if (problem !== undefined) return { kind: 'Failed', failure: 'PreflightFailed', why: problem }
+  /** Keeps a session for a dialog, as long as `work` lasts. It counts as one session at once, and its host can end it at any time. */
+  async converse<R>(
+    session: Conversation,
+    work: (channel: Channel) => Promise<R>,
+    signal: AbortSignal,
+  ): Promise<R | Failed> {
+    const within = async (): Promise<R | Failed> => {
+      const problem = targetProblem(session.target)
+      if (problem !== undefined) return { kind: 'Failed', failure: 'PreflightFailed', why: problem }
+      const { child, files } = this.#spawned(session)
+      try {
+        const channel = await openChannel(child, { prelude: session.prelude, signal })
+        if (channel.kind === 'Failed') {
+          signal.throwIfAborted()
+          const { code, stderr } = channel
+          const { failure, line } = failureOf(code, stderr, isPinned(session.target, stderr))
+          return { kind: 'Failed', failure, why: oneLine(line) }
+        }
+        return await work(channel).finally(() => channel.close())
+      } finally {
+        killGroup(child.pid)
+        files.remove()
+      }
+    }
+    const { jump } = session.target
+    const begin = () => this.#all.run(within, signal)
+    return jump === undefined ? begin() : this.#of(`${jump.host}:${jump.port}`).run(begin, signal)
+  }
+
+  #spawned({ target, identity, sudo, command }: Pick<Session, 'target' | 'identity' | 'sudo' | 'command'>) {
     const { folder, path, program = 'ssh' } = this.#options
     // Not before it is needed: most programs never open a session.
     if (!this.#isOpen) openSessionsFolder(folder)
     this.#isOpen = true
     const files = makeSessionFolder(folder, target, identity)
+    const child = spawn(
+      program,
+      ['-F', files.config, '-T', '--', TARGET, command ?? (sudo ? 'sudo -n sh -s' : 'sh -s')],
+      {
+        stdio: ['pipe', 'pipe', 'pipe'],
+        detached: true,
+        env: { PATH: path, LC_ALL: 'C' },
+      },
+    )
+    return { child, files }
+  }
+
+  async #run(session: Session, signal: AbortSignal): Promise<SessionResult> {
+    const { target, script, deadlineMs } = session
+    const problem = targetProblem(target)
+    if (problem !== undefined) return { kind: 'Failed', failure: 'PreflightFailed', why: problem }
+    const { child, files } = this.#spawned(session)
     try {
-      const child = spawn(
-        program,
-        ['-F', files.config, '-T', '--', TARGET, command ?? (sudo ? 'sudo -n sh -s' : 'sh -s')],
-        {
-          stdio: ['pipe', 'pipe', 'pipe'],
-          detached: true,
-          env: { PATH: path, LC_ALL: 'C' },
-        },
-      )
       const ended = await ran(child, { script, deadlineMs, signal })
       signal.throwIfAborted()
       return resultOf(ended, target, () => keyIn(files.knownHosts), deadlineMs)
@@ -189,9 +230,13 @@ function resultOf(
   if ((code === 0 || code === OF_SSH) && answer.isDone)
     return { kind: 'Done', facts: answer.facts, hostKey: trust.kind === 'FirstUse' ? hostKey() : undefined }
   if (code === 0) return failed('PreflightFailed', 'its login shell did not run the script')
-  const { failure, line } = failureOf(code, stderr, (stderr.includes(JUMP) ? jump : { trust })?.trust.kind === 'Pinned')
+  const { failure, line } = failureOf(code, stderr, isPinned({ trust, jump }, stderr))
   return failed(failure, line)
 }
+
+/** Of the server that the message is about. */
+const isPinned = ({ trust, jump }: Pick<SshTarget, 'trust' | 'jump'>, stderr: string): boolean =>
+  (stderr.includes(JUMP) ? jump : { trust })?.trust.kind === 'Pinned'
 
 /** ssh wrote it there. */
 function keyIn(knownHosts: string): string | undefined {

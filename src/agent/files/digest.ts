@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Files } from './port.ts'
 
 export async function digestOf(files: Files, path: string): Promise<string> {
+  if (files.digest !== undefined) return files.digest(path)
   const hash = createHash('sha256')
   for await (const chunk of files.stream(path)) hash.update(chunk)
   return hash.digest('hex')

@@ -29,6 +29,8 @@ export interface Files {
   read(path: string): Promise<Buffer | undefined>
   /** For files that may not fit into memory. A missing file is an error here. */
   stream(path: string): AsyncIterable<Buffer>
+  /** SHA-256 in hex, where the medium computes it without its content coming here. */
+  digest?(path: string): Promise<string>
   /** Describes the path itself: links are not followed. */
   stat(path: string): Promise<FileStat | undefined>
   /** Names, sorted. */

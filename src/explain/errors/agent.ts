@@ -223,4 +223,9 @@ export const agent = {
     check: 'kubenode describe machine/NAME',
     do: 'read its state there',
   },
+  KN8096: {
+    cause: 'A file of a host that is managed over SSH cannot be read or written.',
+    check: 'df, mount and ls -ld of the path on the host',
+    do: 'make room or make it writable; it is tried again',
+  },
 } as const satisfies Advice

@@ -13,6 +13,7 @@ import { stage } from '#agent/components/stage.ts'
 import { TrustStore } from '#agent/components/trust-store.ts'
 import type { ProbeAnswer } from '#agent/components/probe.ts'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
+import type { Files } from '#agent/files/port.ts'
 import { isNodeFrozen } from '#agent/frozen.ts'
 import { nodeDir, currentLink, trustFile, trustFromHostFile, type NodeDir } from '#agent/node-dir.ts'
 import type { AdoptionMode } from '#agent/components/adoption.ts'
@@ -132,6 +133,8 @@ export interface FakeNodeOptions {
   readonly releases: readonly Release[]
   readonly clock: Clock
   readonly disk?: MemoryFiles
+  /** Another medium than the disk in memory, and the folder of the node on it. */
+  readonly medium?: { readonly files: Files; readonly folder: string }
   readonly processes?: FakeProcesses
   readonly permit?: (name: string) => PermitReading
   readonly pending?: () => boolean | undefined
@@ -151,8 +154,9 @@ export interface FakeNodeOptions {
 }
 
 export class FakeNode {
-  readonly dir: NodeDir = nodeDir('/node')
+  readonly dir: NodeDir
   readonly files: MemoryFiles
+  readonly #medium: Files
   readonly processes: FakeProcesses
   readonly worker: ComponentWorker
   readonly permitsRead: string[] = []
@@ -170,12 +174,15 @@ export class FakeNode {
   upMs: (() => number) | undefined
 
   constructor(o: FakeNodeOptions, component = 'beacon') {
+    this.dir = nodeDir(o.medium?.folder ?? '/node')
     this.files = o.disk ?? new MemoryFiles()
+    this.#medium = o.medium?.files ?? this.files
     this.bootedAt = o.bootedAt ?? o.clock.now()
     this.adoption = o.adoption ?? 'Refuse'
     this.processes = o.processes ?? new FakeProcesses()
     this.processes.isDead = () => this.files.isDead
-    const { files, dir } = this
+    const { dir } = this
+    const files = this.#medium
     const away = (): void => {
       if (this.apiIsAway) throw new Error('the API server is unavailable')
     }
@@ -243,7 +250,11 @@ export class FakeNode {
           },
         }),
         readNodePending: async () => (this.apiIsAway ? undefined : (o.pending?.() ?? true)),
-        runProbe: async () => o.probe?.((await this.contentInUse())?.split(' ')[1] ?? '') ?? { kind: 'Pass' },
+        // A probe never throws.
+        runProbe: async () => {
+          const content = await this.contentInUse().catch(() => undefined)
+          return o.probe?.(content?.split(' ')[1] ?? '') ?? { kind: 'Pass' }
+        },
         missingRequirement: () => undefined,
         isNodeFrozen: isNodeFrozen(files, dir),
         onChange: () => {
@@ -273,10 +284,10 @@ export class FakeNode {
 
   /** What a user of the component would find. */
   async contentInUse(): Promise<string | undefined> {
-    return (await this.files.read(`${this.dir.root}/opt/beacon/bin/beacon`))?.toString()
+    return (await this.#medium.read(`${this.dir.root}/opt/beacon/bin/beacon`))?.toString()
   }
 
   linkInUse(): Promise<string | undefined> {
-    return this.files.readLink(currentLink(this.dir, 'beacon'))
+    return this.#medium.readLink(currentLink(this.dir, 'beacon'))
   }
 }
