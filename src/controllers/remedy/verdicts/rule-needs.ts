@@ -1,8 +1,10 @@
 // What a rule depends on besides its node: time, other nodes, earlier repairs. Decides when a verdict must be evaluated again.
 import { durationMs } from '#lib/duration.ts'
+import { explainTerm } from '#policy/explanation.ts'
 import { pointerTokens } from '#policy/pointer.ts'
 import { type Facts, type Place, instantMs, rawAt } from '#policy/reading.ts'
-import type { CompiledRule, Term } from '#policy/rule.ts'
+import type { CompiledRule, Leaf, Term } from '#policy/rule.ts'
+import { type Verdict, negate } from '#policy/verdict.ts'
 import { NOW } from '#policy/vocabulary.ts'
 
 export interface RuleNeeds {
@@ -47,16 +49,37 @@ function peerTypesOf(places: readonly Place[]): ReadonlySet<string> | undefined 
 }
 
 /**
- * The next time at which the rule can change although its facts do not. Undefined: never. Ages change their verdict once, when they reach the wanted
- * duration; what else depends on time is evaluated at each tick.
+ * The next time at which the rule can become or cease to be true although its facts do not change. Undefined: never. Ages change their verdict once, when they
+ * reach the wanted duration; what else depends on time is evaluated at each tick.
  */
 export function nextChangeOf({ root }: CompiledRule, facts: Facts, now: number): number | undefined {
-  const times = timedPlacesOf(root).flatMap(({ place, wantedMs }): readonly number[] => {
-    if (place.fact === NOW || place.fact === 'repairs' || wantedMs === undefined) return [now + TICK_MS]
+  const at = nextTimeOf(root, 'true', facts, now)
+  return at === Infinity ? undefined : at
+}
+
+/** Where every part must be `wanted`, one that never will be by time alone decides: about a node without a fault, nothing changes. */
+function nextTimeOf(term: Term, wanted: Verdict, facts: Facts, now: number): number {
+  if (term.kind === 'leaf') return nextTimeOfLeaf(term, facts, now)
+  if (term.kind === 'not') return nextTimeOf(term.child, negate(wanted), facts, now)
+  const needsEvery = (term.kind === 'all') === (wanted === 'true')
+  let next = Infinity
+  for (const child of term.children) {
+    const at = nextTimeOf(child, wanted, facts, now)
+    if (at === Infinity && needsEvery && explainTerm(child, facts, now).verdict !== wanted) return Infinity
+    next = Math.min(next, at)
+  }
+  return next
+}
+
+function nextTimeOfLeaf(leaf: Leaf, facts: Facts, now: number): number {
+  let next = Infinity
+  for (const { place, wantedMs } of timedPlacesOf(leaf)) {
+    if (place.fact === NOW || place.fact === 'repairs' || wantedMs === undefined) return now + TICK_MS
     const at = instantMs(rawAt(facts, place.fact, place.path, now))
-    return at === undefined ? [] : [at, at + wantedMs].filter((time) => time > now)
-  })
-  return times.length === 0 ? undefined : Math.min(...times)
+    if (at === undefined) continue
+    for (const time of [at, at + wantedMs]) if (time > now) next = Math.min(next, time)
+  }
+  return next
 }
 
 interface TimedPlace {
@@ -65,26 +88,20 @@ interface TimedPlace {
   readonly wantedMs: number | undefined
 }
 
-const TIMED = new WeakMap<Term, readonly TimedPlace[]>()
+const TIMED = new WeakMap<Leaf, readonly TimedPlace[]>()
 
-function timedPlacesOf(term: Term): readonly TimedPlace[] {
-  const known = TIMED.get(term)
+function timedPlacesOf(leaf: Leaf): readonly TimedPlace[] {
+  const known = TIMED.get(leaf)
   if (known !== undefined) return known
-  const found = findTimedPlaces(term)
-  TIMED.set(term, found)
-  return found
-}
-
-function findTimedPlaces(term: Term): readonly TimedPlace[] {
-  if (term.kind === 'not') return findTimedPlaces(term.child)
-  if (term.kind !== 'leaf') return term.children.flatMap(findTimedPlaces)
-  const { place, against, wanted } = term
+  const { place, against, wanted } = leaf
   const wantedMs = against.kind === 'value' && typeof wanted === 'string' ? durationMs(wanted) : undefined
   const own = place.readAs === 'age' ? [{ place, wantedMs }] : []
   const others = [place, ...(against.kind === 'fact' ? [against.place] : [])]
     .filter((p) => p.fact === NOW || p.fact === 'repairs' || (p !== place && p.readAs === 'age'))
     .map((p) => ({ place: p, wantedMs: undefined }))
-  return [...own, ...others]
+  const found = [...own, ...others]
+  TIMED.set(leaf, found)
+  return found
 }
 
 function placesOf(term: Term): readonly Place[] {

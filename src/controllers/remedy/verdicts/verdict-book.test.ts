@@ -31,6 +31,15 @@ const RULES: Readonly<Record<string, object>> = {
     when: { all: [is('B', 'True'), { fact: 'cluster', path: '/notReady', operator: 'lessThan', value: 2 }] },
   },
   silent: { when: { all: [is('Ready', 'Unknown')] } },
+  either: {
+    when: {
+      all: [
+        { any: [is('A', 'True', { for: '8s' }), { all: [is('B', 'True', { for: '10s' }), is('Ready', 'True')] }] },
+        { not: { all: [is('A', 'False'), is('Ready', 'False', { for: '5s' })] } },
+        { fact: 'repairs', path: '/lastDay', operator: 'lessThan', value: 5 },
+      ],
+    },
+  },
 }
 const book = new RuleBook()
 const read = new Map<string, ActiveRule>()
@@ -95,6 +104,7 @@ function viewOf(
   )
 }
 
+const repairsOf = () => ({ lastDay: 0 })
 const clock = { sleep: async () => undefined }
 const said = (verdicts: VerdictBook) => ({
   bad: new Set(verdicts.bad().map((n) => JSON.stringify([n.name, [...n.matches.keys()].toSorted(), n.silence]))),
@@ -115,7 +125,7 @@ test('verdicts kept between reconciles equal those of a full evaluation', async 
           if (view === undefined) views.delete(name)
           else views.set(name, view)
         }
-        const question = { active: rules.flatMap(activeOf), remediers: [], repairsOf: () => ({}) }
+        const question = { active: rules.flatMap(activeOf), remediers: [], repairsOf }
         const before = { version: kept.version, said: said(kept) }
         await kept.update(changed, question, now)
         if (kept.version === before.version) expect(said(kept)).toEqual(before.said)
@@ -138,7 +148,7 @@ test('verdicts kept between reconciles equal those of a full evaluation', async 
 
 test('a read of what did not change asks no rule', async () => {
   const kept = new VerdictBook(clock)
-  const question = { active: ['plain', 'silent'].flatMap(activeOf), remediers: [], repairsOf: () => ({}) }
+  const question = { active: ['plain', 'silent'].flatMap(activeOf), remediers: [], repairsOf }
   const view = viewOf({ node: 0, ready: 'True', a: 'True', b: 'False', pool: 'x', zone: 'z1' }, START)
   await kept.update(new Map([['n0', view]]), question, START)
   expect(kept.isTimed).toBe(false)
@@ -151,7 +161,7 @@ test('a read of what did not change asks no rule', async () => {
 test('when a rule was first seen true is remembered while it stays true, also when the rules are exchanged', async () => {
   const kept = new VerdictBook(clock)
   const at = async (rules: readonly string[], now: number, view?: NodeView) => {
-    const question = { active: rules.flatMap(activeOf), remediers: [], repairsOf: () => ({}) }
+    const question = { active: rules.flatMap(activeOf), remediers: [], repairsOf }
     await kept.update(view === undefined ? new Map() : new Map([['n0', view]]), question, now)
     return kept.bad()[0]?.matches.get('calm')
   }
@@ -170,7 +180,7 @@ test('what becomes true is reported once with its recorded time; for what was tr
   const two = [...one, ...activeOf('selected')]
   const at = async (now: number, view: NodeView, active = one) => {
     const onTrue = (rule: string, since: number) => void told.push([rule, now - since])
-    const question = { active, remediers: [], repairsOf: () => ({}), onTrue }
+    const question = { active, remediers: [], repairsOf, onTrue }
     await kept.update(new Map([[view.name, view]]), question, now)
     return told.splice(0)
   }

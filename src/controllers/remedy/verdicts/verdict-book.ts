@@ -69,6 +69,8 @@ export class VerdictBook {
   readonly #entries = new Map<string, Entry>()
   readonly #bad = new Set<string>()
   readonly #timed = new Set<string>()
+  /** Timed ones that change without an event, as long as no clock is set back. */
+  readonly #changing = new Set<string>()
   readonly #askOthers = new Set<string>()
   readonly #joining = new Set<string>()
   readonly #peers = new Peers()
@@ -129,8 +131,8 @@ export class VerdictBook {
 
   /** The next time at which a verdict can change although nothing happens; undefined: never. */
   get changesAt(): number | undefined {
-    const times = [...this.#timed].map((name) => this.#entries.get(name)?.changesAt ?? Infinity)
-    const next = Math.min(...times)
+    let next = Infinity
+    for (const name of this.#changing) next = Math.min(next, this.#entries.get(name)?.changesAt ?? Infinity)
     return next === Infinity ? undefined : next
   }
 
@@ -251,6 +253,7 @@ export class VerdictBook {
     this.#version = isSameToDecisions(before, entry) ? version : version + 1
     if (entry.matches.size > 0) this.#bad.add(name)
     if (entry.isTimed) this.#timed.add(name)
+    if (entry.changesAt !== Infinity) this.#changing.add(name)
     if (entry.asksOthers !== undefined) this.#askOthers.add(name)
   }
 
@@ -262,6 +265,7 @@ export class VerdictBook {
     this.#entries.delete(name)
     this.#bad.delete(name)
     this.#timed.delete(name)
+    this.#changing.delete(name)
     this.#askOthers.delete(name)
   }
 
