@@ -37,7 +37,7 @@ const lived = (status: object, metadata = {}) =>
 test('a Cluster whose time to live is over says what happened, and what starts it again or ends it', () => {
   const [story] = lifetimeStory(lived({ phase: 'Expired' }), NOW)
   expect(story && linesOf(story)).toEqual([
-    'Expired 30m ago: its time to live (8h) ended at 2026-11-25T11:30:00Z',
+    'Expired 30m ago: its time to live (8h) ended on Wed 25 Nov at 11:30 UTC',
     '  its control plane is stopped and keeps its data, until it is started again or deleted',
     '  git still declares it: a commit that removes it deletes it, with its machines, after a final snapshot',
     '  to start it again: kubenode cluster extend one --for 2h --reason WHY',

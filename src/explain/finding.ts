@@ -1,5 +1,8 @@
 // A finding: what was found, why, since when, what ends it, and what a user types first. Terminals, pages, notifications and programs all render this form. Pure.
 
+import { defined } from '#lib/defined.ts'
+import { withReadableTimes } from './readable-times.ts'
+
 /** Most urgent first. Without its programs nothing continues; a blocked object does not recover by itself; a waiting one may; a progressing one does. */
 export const URGENCIES = ['Stopped', 'Blocked', 'Failed', 'Waiting', 'Progressing'] as const
 export type Urgency = (typeof URGENCIES)[number]
@@ -38,24 +41,41 @@ export interface Story extends Finding {
 }
 
 export const linesOf = (finding: Finding): readonly string[] => [
-  finding.text,
+  withReadableTimes(finding.text),
   ...[...(finding.below ?? []).flatMap(linesOf), ...endLines(finding)].map((line) => `  ${line}`),
 ]
 
-/** The object first, its findings without indentation, and last the next command for the object as a whole, unless its only finding already has it. */
-export function storyLines({ text, below = [], ...way }: Story): readonly string[] {
-  const found = below.flatMap(linesOf)
-  const ends = endLines(way)
-  const [only, ...more] = below
-  const isRepeated = (line: string): boolean => only !== undefined && more.length === 0 && endLines(only).includes(line)
-  return [text, ...found, ...ends.filter((line) => !isRepeated(line))]
+/** The object first, its findings without indentation, and last the next command for the object as a whole. No advice is repeated. */
+export function storyLines(story: Story): readonly string[] {
+  const { text, below = [], ...way } = adviceOnce(story)
+  return [withReadableTimes(text), ...below.flatMap(linesOf), ...endLines(way)]
 }
 
 export function endLines({ ends, command }: WayOn): readonly string[] {
   return [
-    ...(ends === undefined ? [] : [`unblocks when: ${ends}`]),
+    ...(ends === undefined ? [] : [`unblocks when: ${withReadableTimes(ends)}`]),
     ...(command === undefined ? [] : [`to ${command.does ?? 'unblock'}: ${command.line}`]),
   ]
+}
+
+/** The command that ends it. One beside a state only shows more. */
+export const actionOf = ({ ends, command }: WayOn): string | undefined =>
+  ends !== undefined && command?.does !== undefined ? undefined : command?.line
+
+/** The wait does not end by itself: its sentence names who must act, and how. */
+export const isForPeople = (ends: string): boolean => /^a (?:commit|person) /.test(ends)
+
+/** The same without advice that stands further up: several parts of an object often wait for the same person or command. */
+export function adviceOnce(finding: Finding, given = new Set<string>()): Finding {
+  const below = finding.below?.map((each) => adviceOnce(each, given))
+  const isNew = (advice: string): boolean => !given.has(advice) && given.add(advice).has(advice)
+  const { ends, command, ...rest } = finding
+  return {
+    ...rest,
+    ...defined({ below }),
+    ...(ends !== undefined && (!isForPeople(ends) || isNew(ends)) && { ends }),
+    ...(command !== undefined && isNew(command.line) && { command }),
+  }
 }
 
 /** Applies a function to each of its texts. */

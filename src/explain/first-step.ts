@@ -1,6 +1,6 @@
 // Picks one line from everything that several objects wait for: what to do first. Pure.
-import { allOf, type Story, type Finding, URGENCIES } from './finding.ts'
-import { isForPeople } from './unblock.ts'
+import { actionOf, allOf, isForPeople, type Story, type Finding, URGENCIES } from './finding.ts'
+import { withReadableTimes } from './readable-times.ts'
 
 interface Step {
   readonly object: string
@@ -19,10 +19,10 @@ const stepsOf = ({ object, below = [] }: Story): readonly Step[] =>
 
 function stepOf(object: string, finding: Finding): Step {
   const own = allOf(finding)
-  const command = own.find((t) => t.command !== undefined)?.command?.line
+  const command = own.map(actionOf).find((line) => line !== undefined)
   const ends = own.find((t) => t.ends !== undefined)?.ends
   const runbook = own.find((t) => t.runbook !== undefined)?.runbook
-  const action = command ?? (ends === undefined || isForPeople(ends) ? ends : `wait until ${ends}`)
+  const action = command ?? (ends === undefined || isForPeople(ends) ? ends : `wait until ${withReadableTimes(ends)}`)
   const text = runbook === undefined ? finding.text : `read ${runbook}: ${finding.text}`
   return {
     object,

@@ -46,10 +46,10 @@ test('work that people planned says its reason, its times, what it waits for, an
   )
   expect(why(planned)).toEqual([
     'Work on its host: maintenanceevent/people-1 (Announced)',
-    '  Stop by People, from 2026-02-01T02:00:00Z until 2026-02-01T04:00:00Z: a new disk',
+    '  Stop by People, from Sun 1 Feb 02:00 UTC until Sun 1 Feb 04:00 UTC: a new disk',
     '  to call it off: kubenode maintenance cancel people-1',
     '  Waiting for 2m: MaintenancePlanned',
-    '    observed: the preparation starts at 2026-02-01T03:10:00Z',
+    '    observed: the preparation starts on Sun 1 Feb at 03:10 UTC',
     '    unblocks when: that time comes',
   ])
 })
@@ -70,7 +70,7 @@ test('work under way says that repairs stand off and the command that ends it, a
     },
   )
   expect(why(underWay).slice(2)).toEqual([
-    '  the node was drained at 2026-02-01T01:30:00Z',
+    '  the node was drained on Sun 1 Feb at 01:30 UTC',
     '  repairs of the node stand off until it is over',
     '  Waiting for 2m: MaintenanceUnderWay',
     '    observed: ada works on the host',

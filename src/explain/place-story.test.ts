@@ -131,7 +131,7 @@ test('the machines of a rack that its budgets count: granted operations and book
     '  m-1: SwitchComponent of kubelet was granted 2m ago (permit/base-s2-0)',
     '  m-2: SwitchComponent of kubelet was granted 2m ago (permit/base-s2-0); its result is unknown',
     '  m-2: has counted for 1h; the work of maintenanceevent/stop-m-2 has begun',
-    '  m-3: has counted for 1h; the work of maintenanceevent/stop-m-3 begins at 2026-11-23T14:00:00Z',
+    '  m-3: has counted for 1h; the work of maintenanceevent/stop-m-3 begins on Mon 23 Nov at 14:00 UTC',
   ])
 })
 

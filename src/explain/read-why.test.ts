@@ -203,7 +203,7 @@ test.each([
   expect(lines.slice(1, 3)).toEqual(
     command === undefined
       ? ['Nothing of its own is pending.', 'Machine: machine/m-1']
-      : [`${word} until 2026-03-02T13:00:00Z by ada: r`, `  to continue: ${command}`],
+      : [`${word} until Mon 2 Mar 13:00 UTC by ada: r`, `  to continue: ${command}`],
   )
 })
 

@@ -37,7 +37,7 @@ export function repairStory(
   const commit = spec.commit === undefined ? '' : `, commit ${titledCommit(spec.commit, releases)}`
   const took = between(status?.startedAt, status?.finishedAt)
   const lines = [
-    `requested${ago(job.metadata.creationTimestamp, now)}${commit}${status?.permitRef === undefined ? '' : `; permit operationpermit/${status.permitRef}`}`,
+    `requested${ago(job.metadata.creationTimestamp, now)}${commit}${status?.permitRef === undefined ? '' : `; permit/${status.permitRef}`}`,
     ...spec.operations.map((operation, index) => {
       const step = status?.steps?.find((s) => s.index === index)
       return `step ${index} ${Object.keys(operation)[0] ?? ''}${stepText(step)}`

@@ -56,7 +56,7 @@ test('a kind that no program moves on needs none', async () => {
 test('a stopped program is told as an object is', () => {
   expect(stoppedStories([{ program: 'defender', since: NOW - 240_000 }], NOW).flatMap(storyLines)).toEqual([
     'defender',
-    'Stopped for 4m: the Defender has not renewed the lease since 2026-01-05T02:03:10Z; no permit is granted, so disruptions do not begin',
+    'Stopped for 4m: the Defender has not renewed the lease since Mon 5 Jan 02:03:10 UTC; no permit is granted, so disruptions do not begin',
     '  to see more: kubenode check',
   ])
 })

@@ -24,6 +24,13 @@ test.each([
   ],
   // Text after a command does not belong to it.
   ['run kubenode approve release/r as soon as…', ['unblocks when: run kubenode approve release/r as soon as…']],
+  [
+    'the window opens; for details run kubenode why operationpermit/base-29eee5279429-s0-0',
+    [
+      'unblocks when: the window opens',
+      'to see each gate of its permit: kubenode why operationpermit/base-29eee5279429-s0-0',
+    ],
+  ],
   ['', []],
 ])('%s reads as %s', (unblock, lines) => expect(unblockLines(unblock)).toEqual(lines))
 

@@ -13,7 +13,13 @@ const TYPED = new RegExp(`^${LINE}(?:; to [a-z ]+, (?:run )?${LINE})*$`, 'u')
 /** Whether the line can be pasted into a terminal unchanged. */
 export const isTyped = (line: string): boolean => TYPED.test(line)
 
+/** The verdicts of a permit are read with its name, which says nothing in a sentence. */
+const DETAILS = new RegExp(`^(.*); for details run (${OWN})$`, 'u')
+
 export function unblockOf(sentence: string): WayOn {
+  const [, ends, details] = DETAILS.exec(sentence) ?? []
+  if (ends !== undefined && details !== undefined)
+    return { ends, command: { line: details, does: 'see each gate of its permit' } }
   const line = sentence.replace(/^run (?=kubenode |git )/, '')
   const isOwn = /^(?:kubenode|git) /.test(line)
   return isOwn && isTyped(line) ? { command: { line } } : sentence === '' ? {} : { ends: sentence }
@@ -21,9 +27,6 @@ export function unblockOf(sentence: string): WayOn {
 
 /** If sync reads the repository in place, it follows a commit immediately, and there may be no remote to push to. */
 export const withoutPush = (text: string): string => text.replaceAll(' && git push', '')
-
-/** The wait does not end by itself: its sentence names who must act, and how. */
-export const isForPeople = (ends: string): boolean => /^a (?:commit|person) /.test(ends)
 
 /** The sentence for users ends with a command that can be pasted. */
 export function endsInCommand(ends: string): boolean {

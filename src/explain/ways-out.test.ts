@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { REASONS } from '#api/catalogue.ts'
-import { endsInCommand, isForPeople } from './unblock.ts'
+import { isForPeople } from './finding.ts'
+import { endsInCommand } from './unblock.ts'
 import { waitFinding } from './wait.ts'
 import { needsPeople, peopleSentence, wayOf, WAYS_OUT } from './ways-out.ts'
 

@@ -1,7 +1,7 @@
 // Who resolves a reason: time, a commit, or a user, and what that user types first. One row for each reason in the catalog. Pure.
 import { isReason, type Reason } from '#api/catalogue.ts'
-import type { WayOn } from './finding.ts'
-import { endsInCommand, isForPeople, isTyped, unblockOf } from './unblock.ts'
+import { isForPeople, type WayOn } from './finding.ts'
+import { endsInCommand, isTyped, unblockOf } from './unblock.ts'
 
 /**
  * `Nobody`: nothing is wrong, or it has ended. `KubeNode`: it continues by itself. `Author`: a commit in git. `Operator`: a user at a host, a provider,

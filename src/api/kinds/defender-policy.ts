@@ -90,6 +90,12 @@ const breaker = s.rule(
 export const RECOVERY_EXEMPTIONS = ['Window', 'HealthFloor', 'Budget', 'Approval'] as const
 
 const spec = s.obj('The permitted disruption.', {
+  owner: s.optional(
+    f.sentence(
+      'Whom to ask about this policy: a team, a channel, an address. Shown where the policy makes people wait.',
+      80,
+    ),
+  ),
   operations: s.optional(
     s.setOf('The operations that this policy applies to; all if absent.', s.choice('An operation.', DISRUPTIONS), {
       min: 1,

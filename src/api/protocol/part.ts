@@ -60,6 +60,12 @@ export function partOfPermit({
   return { parent: { kind, name }, part, ...(to && { to }), targets: targets.map((t) => t.name) }
 }
 
+/** What it is for, in words: its own name is made of letters and digits. */
+export function purposeOfPermit(spec: Partial<OperationPermit['spec']> = {}): string {
+  const part = partOfPermit(spec)
+  return part === undefined ? (spec.reason ?? 'an operation') : partName(part)
+}
+
 /** Within its parent: `beacon 1.1.0 step 2 slice 1`. */
 export const partName = ({ to, part }: Pick<RolloutPart, 'to' | 'part'>): string =>
   to === undefined ? part : `${to.name} ${to.version ?? 'leaves'} ${part}`

@@ -60,7 +60,7 @@ test('why begins with the programs that would have to move the object on, and ar
     hubs: [],
   })
   expect(tree.below[0]).toEqual({
-    text: 'Stopped for 4m: the Defender has not renewed the lease since 1970-01-01T00:00:00Z; no permit is granted, so disruptions do not begin',
+    text: 'Stopped for 4m: the Defender has not renewed the lease since Thu 1 Jan 00:00 UTC; no permit is granted, so disruptions do not begin',
     cause: 'program/defender',
     lift: { text: 'kubenode check', isCommand: true },
     below: [],

@@ -6,7 +6,8 @@ import { readWhy } from '#explain/read-why.ts'
 import { blockerFindings } from '#explain/repairs/blockers.ts'
 import { observeRepairs } from '#explain/repairs/observe.ts'
 import { shellWord } from '#lib/shell-word.ts'
-import type { Finding } from '#explain/finding.ts'
+import { adviceOnce, type Finding } from '#explain/finding.ts'
+import { withReadableTimes } from '#explain/readable-times.ts'
 import { type OtherCluster, withHub } from '#explain/with-hub.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { nodeType } from '#nodes/objects.ts'
@@ -67,20 +68,22 @@ export async function whyAnswer(asked: WhyRequest): Promise<WhyAnswer> {
     cluster,
     kind,
     name,
-    tree: nodeOf({
-      ...story,
-      below: [
-        ...away.filter(({ program }) => programsOf([kind]).includes(program)).map((one) => stoppedFinding(one, now)),
-        ...(story.below ?? []),
-        ...(blocked.length === 0 ? [] : [{ text: 'its repair', below: blocked }]),
-      ],
-    }),
+    tree: nodeOf(
+      adviceOnce({
+        ...story,
+        below: [
+          ...away.filter(({ program }) => programsOf([kind]).includes(program)).map((one) => stoppedFinding(one, now)),
+          ...(story.below ?? []),
+          ...(blocked.length === 0 ? [] : [{ text: 'its repair', below: blocked }]),
+        ],
+      }),
+    ),
     command: `${own}${place} --context ${shellWord(cluster)}`,
   }
 }
 
 const nodeOf = (finding: Finding): WhyNode => ({
-  text: finding.text,
+  text: withReadableTimes(finding.text),
   ...defined({ cause: finding.cause }),
   ...liftOf(finding),
   below: (finding.below ?? []).map(nodeOf),

@@ -2,6 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { isOver } from '#nodes/faults/maintenance.ts'
+import type { CompiledPolicy } from '../compile-policy.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { GateContext, Question } from '../question.ts'
 import { pass, wait } from '../verdict-of.ts'
@@ -18,12 +19,17 @@ export function windowGate(question: Question, { snapshot }: GateContext): reado
     if (isReclaimed)
       return [pass('Window', { reason: 'MaintenanceUnderWay', policy, seen: 'the host is reclaimed within minutes' })]
     const dark = blackouts.map((b) => b(wall)).find((until) => until !== undefined)
-    if (dark !== undefined) {
-      const limit = `until ${new Date(dark).toISOString()}`
+    if (dark !== undefined)
       return [
-        wait('Window', { reason: 'BlackoutActive', policy, field: '/blackouts', limit, retryAfterMs: dark - wall }),
+        wait('Window', {
+          reason: 'BlackoutActive',
+          policy,
+          field: '/blackouts',
+          seen: `a blackout of ${titleOf(policy)} is in force`,
+          limit: `until ${timestamp(dark)}`,
+          retryAfterMs: dark - wall,
+        }),
       ]
-    }
     if (windows.length > 0 && windows.every((w) => w(wall) === undefined)) {
       const next = policy.nextWindow(wall)
       return [
@@ -31,7 +37,7 @@ export function windowGate(question: Question, { snapshot }: GateContext): reado
           reason: 'OutsideWindow',
           policy,
           field: '/windows',
-          seen: 'no maintenance window is open',
+          seen: `no maintenance window of ${titleOf(policy)} is open`,
           limit: next === undefined ? 'none opens again' : `the next one opens at ${timestamp(next)}`,
           retryAfterMs: Math.min(ASK_AGAIN_MS, next === undefined ? ASK_AGAIN_MS : next - wall),
         }),
@@ -40,6 +46,10 @@ export function windowGate(question: Question, { snapshot }: GateContext): reado
     return [pass('Window', { reason: 'PermitGranted', policy })]
   })
 }
+
+/** People who wait for it want to know whom to ask. */
+const titleOf = ({ name, spec: { owner } }: CompiledPolicy): string =>
+  `policy ${name}${owner === undefined ? '' : ` (owner: ${owner})`}`
 
 /**
  * The provider takes the host whatever the policies require, so its drain is the one disruption that waits for no window. Looked up here, never trusted from

@@ -152,6 +152,7 @@ describe('the five states of a fleet', () => {
   test('waiting for people: each approval is named with its command', () => {
     const permit = {
       metadata: { name: 'p-1', creationTimestamp: SINCE },
+      spec: { reason: 'step 2 of kubelet 1.34.2' },
       status: { phase: 'Requested', gates: [{ gate: 'Approval', verdict: 'Waiting', seen: '0 of 1' }] },
     }
     const job = {
@@ -162,7 +163,7 @@ describe('the five states of a fleet', () => {
     const [only, ...others] = found(cluster('prod', { permits: [permit], jobs: [job] }))
     expect(only).toMatchObject({
       weight: 'Act',
-      text: 'operationpermit/p-1 needs an approval: 0 of 1',
+      text: 'the permit for step 2 of kubelet 1.34.2 needs an approval: 0 of 1',
       command: { line: 'kubenode approve operationpermit/p-1 --reason WHY' },
     })
     expect(others, 'the repair that waits for it is not a second thing').toEqual([])

@@ -3,6 +3,7 @@ import { phaseWords } from '../phase-words.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { newestCommitText } from '#api/protocol/commit-title.ts'
+import { purposeOfPermit } from '#api/protocol/part.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { counted } from '#lib/counted.ts'
 import type { Condition } from '#api/schema/object.ts'
@@ -12,7 +13,8 @@ import { isApprovalText } from '#sync/release/gates.ts'
 import { liftCommand, stopText } from '../brake.ts'
 import { failureTitle } from './failure-title.ts'
 import { newestReleases } from '../newest-releases.ts'
-import { isForPeople, unblockOf } from '../unblock.ts'
+import { isForPeople } from '../finding.ts'
+import { unblockOf } from '../unblock.ts'
 import { waitText } from '../wait.ts'
 import { peopleSentence } from '../ways-out.ts'
 import {
@@ -349,7 +351,7 @@ export const brakeFindings = (cluster: ObservedCluster): readonly FleetFinding[]
 
 export const permitFindings = (cluster: ObservedCluster): readonly FleetFinding[] =>
   bounded(
-    cluster.list('permits').flatMap(({ metadata, status }) => {
+    cluster.list('permits').flatMap(({ metadata, spec, status }) => {
       const shut = [...(status?.gates ?? []), ...(status?.verdicts ?? [])].find(
         (v) => v.gate === 'Approval' && v.verdict === 'Waiting',
       )
@@ -359,7 +361,7 @@ export const permitFindings = (cluster: ObservedCluster): readonly FleetFinding[
         finding(object, {
           weight: 'Act',
           urgency: 'Waiting',
-          text: `operationpermit/${object.name} needs an approval${shut.seen === undefined ? '' : `: ${shut.seen}`}`,
+          text: `the permit for ${purposeOfPermit(spec)} needs an approval${shut.seen === undefined ? '' : `: ${shut.seen}`}`,
           since: metadata.creationTimestamp,
           first: commandStep(`kubenode approve operationpermit/${object.name} --reason WHY`),
         }),

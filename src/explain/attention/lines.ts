@@ -3,8 +3,9 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { formatAge } from '#lib/duration.ts'
 import { someOf } from '#lib/some-of.ts'
-import { endsInCommand, isForPeople } from '../unblock.ts'
-import type { WayOn } from '../finding.ts'
+import { endsInCommand } from '../unblock.ts'
+import { actionOf, isForPeople, type WayOn } from '../finding.ts'
+import { withReadableTimes } from '../readable-times.ts'
 import type { FleetFinding, Weight } from './finding.ts'
 
 /** One cause, in all its clusters. */
@@ -39,8 +40,10 @@ export const TITLES: Readonly<Record<Weight, string>> = {
 export type InContext = (command: string, cluster: string) => string
 
 /** What a user does. Undefined: nothing, a state must be reached. */
-export function stepText({ ends, command }: WayOn, cluster: string, inContext: InContext): string | undefined {
-  if (command !== undefined) return inContext(command.line, cluster)
+export function stepText(way: WayOn, cluster: string, inContext: InContext): string | undefined {
+  const { ends } = way
+  const action = actionOf(way)
+  if (action !== undefined) return inContext(action, cluster)
   if (ends === undefined || !isForPeople(ends)) return undefined
   return endsInCommand(ends) ? inContext(ends, cluster) : ends
 }
@@ -52,10 +55,14 @@ export function causeLines(cause: Cause, now: number, inContext: InContext): rea
   const others = clusters.slice(1)
   const step = stepText(finding, object.cluster, inContext)
   return [
-    `${object.cluster}: ${text.split('\n')[0] ?? ''}${age}`,
+    `${object.cluster}: ${withReadableTimes(text.split('\n')[0] ?? '')}${age}`,
     ...(others.length === 0 ? [] : [`  also in: ${someOf(others, MOST_CLUSTERS)}`]),
     ...holdsUp.map((held) => `  blocks: ${held}`),
-    ...(step !== undefined ? [`  to do first: ${step}`] : ends === undefined ? [] : [`  unblocks when: ${ends}`]),
+    ...(step !== undefined
+      ? [`  to do first: ${step}`]
+      : ends === undefined
+        ? []
+        : [`  unblocks when: ${withReadableTimes(ends)}`]),
     ...(runbook === undefined ? [] : [`  more: ${runbook}`]),
   ]
 }

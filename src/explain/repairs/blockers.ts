@@ -47,7 +47,7 @@ function ofDenial(seen: RepairsSeen): readonly Blocker[] {
   if (verdict === undefined || row === undefined || (verdict.gate === 'Protect' && isUnprotected(seen))) return []
   const blocker = row(verdict, seen)
   if (verdict.gate !== 'Protect' && blocker.command === undefined && verdict.policy !== undefined) return []
-  return [{ of: `operationpermit/${seen.denied?.metadata.name}`, ...blocker }]
+  return [{ of: `permit/${seen.denied?.metadata.name}`, ...blocker }]
 }
 
 const isUnprotected = ({ holds, node, now }: RepairsSeen): boolean =>

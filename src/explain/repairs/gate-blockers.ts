@@ -93,7 +93,7 @@ export const OF_GATES: Readonly<Record<string, GateRow>> = {
   Approval: (v, seen) => ({
     id: 'Approval',
     text: gateText(v),
-    ...(seen.permit !== undefined && { command: `kubenode approve operationpermit/${seen.permit.metadata.name}` }),
+    ...(seen.permit !== undefined && { command: `kubenode approve permit/${seen.permit.metadata.name}` }),
   }),
   Rule: (v, seen) => ({ id: 'PolicyRule', text: gateText(v), ...raising(v, seen) }),
   Blame: (v, seen) => {

@@ -900,7 +900,7 @@ export const why: WhyAnswer = {
         below: [{ text: 'observed: 1 of 4 machines has no permit', below: [] }],
       },
       {
-        text: 'waits for operationpermit/base-beacon-s1-0 (Requested)',
+        text: 'waits for the permit for beacon 1.2.0 step 2 slice 1 (Requested)',
         object: { cluster: 'prod', kind: 'OperationPermit', name: 'base-beacon-s1-0' },
         below: [
           {

@@ -54,7 +54,7 @@ test('a repair tells its rule, its permit, each step with its end, and what is s
   })
   expect(repairStory(told, { now: NOW, releases: [made] }).flatMap(linesOf)).toEqual([
     'Repairs node/n by rule deadlock, rung 1, attempt 2: Running',
-    '  requested 1m40s ago, commit abcdef012345 "beacon 1.1.0" by Ada; permit operationpermit/j',
+    '  requested 1m40s ago, commit abcdef012345 "beacon 1.1.0" by Ada; permit/j',
     '  step 0 collectEvidence by Agent: Skipped in 1m: kept nothing',
     '  step 1 cordon by Controller: running',
     '  step 2 reboot: not started',

@@ -402,7 +402,7 @@ test('a wait for an approval names the command that approves it', async () => {
   w.waiting('PermitRequested', 'x', { gate: 'Approval', seen: '0 approvals', limit: '1 of ada', policy: 'p' })
   const blocker = (await w.found()).find((b) => b.id === 'Approval')
   expect(blocker).toMatchObject({
-    command: 'kubenode approve operationpermit/j',
+    command: 'kubenode approve permit/j',
     text: expect.stringContaining('1 of ada') as string,
   })
 })

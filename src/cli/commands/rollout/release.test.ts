@@ -86,7 +86,7 @@ test('a hold of a person is shown, also on a release whose stage failed', () => 
   const condition = { type: 'Paused', reason: 'HoldPause', message, lastTransitionTime: since } as const
   const lines = (status: 'True' | 'False') =>
     releaseLines(release('fleet-1', { ...stopped, conditions: [{ ...condition, status }] }), NOW)
-  expect(lines('True')[1]).toBe(`paused: ${message}`)
+  expect(lines('True')[1]).toBe('paused: ada holds it until Sun 1 Feb 12:00 UTC: not tonight')
   expect(lines('False')).toEqual(releaseLines(release('fleet-1', stopped), NOW))
 })
 

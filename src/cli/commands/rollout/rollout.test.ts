@@ -358,7 +358,7 @@ describe('a canary', () => {
     expect(canaryLines(canary('Passed')).join('\n')).not.toContain('observing')
     expect(canaryLines(canary('Observing'))).toEqual([
       'canary/try (beacon 1.3.0) is Observing: 1 of 1 machine is healthy, 0 failed',
-      'observing until 2026-01-05T01:00:00Z',
+      'observing until Mon 5 Jan 01:00 UTC',
     ])
   })
 })
@@ -366,7 +366,7 @@ describe('a canary', () => {
 test('a retry that was asked for is shown with its time: until when its hold lasts matters to no one', () => {
   const hold = holdFor({ ...request, target: heldTarget('set/base'), effect: 'Retry' }, NOW)
   const made = { ...hold, metadata: { ...hold.metadata, creationTimestamp: '2026-01-05T00:00:00Z' } }
-  expect(setLines(set, [made])).toContain('Retry at 2026-01-05T00:00:00Z by ada: a test')
+  expect(setLines(set, [made])).toContain('Retry on Mon 5 Jan at 00:00 UTC by ada: a test')
 })
 
 describe('a retry of a set', () => {
@@ -431,7 +431,7 @@ test('a set says how far it is, what holds it and which slices are open', () => 
     'Waiting for 4m: StepOpen',
     '  observed: two switch',
     '  unblocks when: they end',
-    'Pause until 2026-01-05T04:00:00Z by ada: a test',
+    'Pause until Mon 5 Jan 04:00 UTC by ada: a test',
     'scribe leaves step 2 slice 1: Switching, 2 machines',
   ])
 })

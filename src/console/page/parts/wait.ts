@@ -10,6 +10,7 @@ import { Since, Until } from './clock.ts'
 import type { Way } from './causes.ts'
 import { waysOf } from './causes.ts'
 import { spaced } from './mark.ts'
+import { nounOf } from './noun.ts'
 import { Terminal, word } from './terminal.ts'
 import { LiftButton } from './lift.ts'
 
@@ -97,7 +98,7 @@ export function hrefOfObject(route: Route, { cluster, kind, name }: ObjectName):
 
 export function ObjectLink({ object }: { readonly object: ObjectName }): VNode {
   const { route } = useApp()
-  return h('a', { href: hrefOfObject(route, object), class: 'name' }, `${object.kind} ${object.name}`)
+  return h('a', { href: hrefOfObject(route, object), class: 'name' }, `${nounOf(object.kind)} ${object.name}`)
 }
 
 /** `“beacon 1.1.0” by Ada`; empty if neither is known. */

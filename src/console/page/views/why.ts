@@ -8,6 +8,7 @@ import { Page } from '../frame.ts'
 import type { ObjectName } from '../../basics.ts'
 import type { WhyAnswer, WhyNode } from '../../protocol.ts'
 import { LifeLink } from '../parts/life-link.ts'
+import { nounOf } from '../parts/noun.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { LiftLine, hrefOfObject } from '../parts/wait.ts'
@@ -42,8 +43,8 @@ function Tree({ cluster, kind, name }: ObjectName): VNode {
   return h(
     Page,
     {
-      title: `Why ${name} waits`,
-      sentence: `${kind} in cluster ${cluster}`,
+      title: kind === 'OperationPermit' ? 'Why this permit waits' : `Why ${name} waits`,
+      sentence: `${nounOf(kind)} ${name} in cluster ${cluster}`,
       tools: [
         h('a', { href: hrefOfObject({ ...route, view: 'why' }, { cluster, kind, name }) }, 'Open it'),
         h(LifeLink, { cluster, kind, name }),

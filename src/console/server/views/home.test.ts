@@ -166,7 +166,7 @@ test('a cluster that is frozen says so, although no object of it waits', () => {
   expect(rows).toMatchObject([
     {
       weight: 'Wait',
-      text: 'cluster/test is frozen by eve until 2026-01-05T03:00:00Z: a look at the graphs',
+      text: 'cluster/test is frozen by eve until Mon 5 Jan 03:00 UTC: a look at the graphs',
       lift: { text: 'kubenode thaw', isCommand: true },
     },
   ])

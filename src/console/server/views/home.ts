@@ -1,4 +1,5 @@
 // Home: the attention model's findings in the page's format. Pure.
+import { withReadableTimes } from '#explain/readable-times.ts'
 import { attentionOf, summaryOfAttention } from '#explain/attention/attention.ts'
 import type { FleetFinding } from '#explain/attention/finding.ts'
 import type { AttentionRow, HomeHead } from '../../topics.ts'
@@ -52,7 +53,7 @@ const rowOf = ({
   cause,
   object,
   weight,
-  text,
+  text: withReadableTimes(text),
   ...given('since', since),
   ...liftOf(way),
   ...given('runbook', runbook),

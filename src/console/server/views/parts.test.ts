@@ -6,7 +6,7 @@ test('a closed window is one sentence with the time at which the next one opens'
   const seen = 'no maintenance window of set/base is open'
   const unblock = 'the next window opens at 2026-01-05T22:00:00Z'
   expect(waitOf({ predicate: 'WaitingForWindow', seen, unblock })).toEqual({
-    wait: { predicate: 'WaitingForWindow', seen: `${seen}; ${unblock}` },
+    wait: { predicate: 'WaitingForWindow', seen: `${seen}; the next window opens on Mon 5 Jan at 22:00 UTC` },
   })
 })
 

@@ -1,8 +1,10 @@
 // Building blocks of several views: times, waits, holds. Pure.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { holdsOver, type HoldTarget } from '#permits/holds/reach.ts'
-import type { WayOn } from '#explain/finding.ts'
+import { actionOf, type WayOn } from '#explain/finding.ts'
+import { defined } from '#lib/defined.ts'
 import { isTyped, unblockOf } from '#explain/unblock.ts'
+import { withReadableTimes } from '#explain/readable-times.ts'
 import type { Lift, Stamp } from '../../basics.ts'
 import type { HoldNote, Wait } from '../../topics.ts'
 
@@ -41,26 +43,24 @@ export function waitOf(waiting: WaitingFor | undefined): { readonly wait?: Wait 
       wait: {
         predicate,
         ...at('since', since),
-        seen: [seen, unblock].filter((t) => t !== undefined && t !== '').join('; '),
+        seen: withReadableTimes([seen, unblock].filter((t) => t !== undefined && t !== '').join('; ')),
       },
     }
   return {
     wait: {
       predicate,
       ...at('since', since),
-      ...given('seen', seen),
+      ...given('seen', seen && withReadableTimes(seen)),
       ...liftOf(unblockOf(unblock ?? '')),
     },
   }
 }
 
-/** The page links to the explanation; the name of a permit says nothing in a sentence. */
-const DETAILS = /; for details run kubenode why \S+$/
-
-/** A command is something a user can do; a state can only be waited for. */
+/** A command is something a user can do; a state can only be waited for. The page links to an explanation itself. */
 export function liftOf({ ends, command }: WayOn): Pick<Wait, 'lift'> {
-  if (command !== undefined) return { lift: commandLift(command.line) }
-  return ends === undefined ? {} : { lift: { text: ends.replace(DETAILS, ''), isCommand: false } }
+  const action = actionOf(defined({ ends, command }))
+  if (action !== undefined) return { lift: commandLift(action) }
+  return ends === undefined ? {} : { lift: { text: withReadableTimes(ends), isCommand: false } }
 }
 
 /** A name that a shell would read as more than one word is shown, but not offered for copying. */
