@@ -73,3 +73,8 @@ export const hardwareMonitor = {
     },
   ],
 }
+
+/** Where `resetDevice` repairs: its script, too, ends what the log said about a reset, unless the log says it again. */
+export const hardwareMonitorWithReset = {
+  monitors: hardwareMonitor.monitors.map((monitor) => ({ ...monitor, clearedBy: { GPUNeedsReset: ['runScript'] } })),
+}

@@ -1,5 +1,5 @@
 // Which pods hold which devices, from a kubelet's socket that answers, hangs, or sends what no kubelet sends.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -93,6 +93,29 @@ test('a repair records them in its first step, each in one printable line', asyn
   expect(await collect(join(folder, 'nobody'))).toMatch(
     /^Devices: not collected: cannot ask the kubelet which pods use devices: .*ENOENT/,
   )
+})
+
+test('each device has the bus of its card, where NVIDIA’s program or its own name says so', async () => {
+  const programs = mkdtempSync(join(folder, 'programs-'))
+  const text = `#!/bin/sh
+case "$1" in
+--query-gpu=*) echo 'GPU-1f2e, 00000000:3B:00.0'; echo 'GPU-77aa, 00000000:5E:00.0'; echo 'GPU-bad, x' ;;
+--list-gpus) echo 'GPU 0: NVIDIA A100 (UUID: GPU-1f2e)'; echo '  MIG 1g.5gb Device 0: (UUID: MIG-00aa)'; echo 'GPU 1: ? (UUID: GPU-0000)'; echo '  MIG 1g.5gb Device 0: (UUID: MIG-00bb)' ;;
+esac`
+  writeFileSync(join(programs, 'nvidia-smi'), text, { mode: 0o755 })
+  const ids = ['GPU-1f2e', 'GPU-77aa::2', 'MIG-00aa', 'MIG-00bb', '0000:c3:00.0', 'GPU-lost']
+  const podResources = await kubelet('placed', says(pod('ml', 'a', device('r', ...ids))))
+  const deps = { files: realFiles, dir: nodeDir(join(folder, 'node'), '/'), clock: systemClock, podResources, programs }
+  const { devices } = await collectEvidence(deps, ['Devices'], 'placed', new AbortController().signal)
+  expect(devices?.map((d) => d.bus)).toEqual(['0000:3b', '0000:5e', '0000:3b', undefined, '0000:c3', undefined])
+})
+
+test('more devices than a step records are not recorded in part', async () => {
+  const ids = Array.from({ length: 257 }, (_, i) => `d${i}`)
+  const podResources = await kubelet('many', says(pod('ml', 'a', device('r', ...ids))))
+  const deps = { files: realFiles, dir: nodeDir(join(folder, 'node'), '/'), clock: systemClock, podResources }
+  const result = await collectEvidence(deps, ['Devices'], 'many', new AbortController().signal)
+  expect(result.devices).toBeUndefined()
 })
 
 test('without a kubelet nothing is known', async () => {

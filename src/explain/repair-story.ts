@@ -40,7 +40,7 @@ export function repairStory(
     `requested${ago(job.metadata.creationTimestamp, now)}${commit}${status?.permitRef === undefined ? '' : `; permit/${status.permitRef}`}`,
     ...spec.operations.map((operation, index) => {
       const step = status?.steps?.find((s) => s.index === index)
-      return `step ${index} ${Object.keys(operation)[0] ?? ''}${stepText(step)}`
+      return `step ${index} ${Object.keys(operation)[0] ?? ''}${stepText(step)}${step?.scope === undefined ? '' : `; ${step.scope}`}`
     }),
     ...(took === undefined ? [] : [`took ${formatDuration(took)} from first step to end`]),
     ...(status?.evidence ?? []).map((e) => `evidence ${e.kind}: ${e.place}`),

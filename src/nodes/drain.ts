@@ -23,6 +23,8 @@ export interface DrainOptions {
   readonly keepsEmptyDir?: boolean
   /** Evict: the default. Wait: until they end on their own. Leave: they stay and block nothing. `*` matches all other namespaces. */
   readonly namespaces?: Readonly<Record<string, 'Evict' | 'Wait' | 'Leave'>>
+  /** The other pods stay and block nothing. Absent: all pods. */
+  readonly only?: (pod: Pod) => boolean
 }
 
 /** Set by a kubelet on pods from its own files. No API call can move them. */
@@ -39,7 +41,12 @@ const MOST_PODS = 1_000
 export function drainPlan(pods: readonly Pod[], options: DrainOptions = {}): DrainPlan {
   const wayOf = ({ metadata: { namespace = 'default' } }: Pod) => namespaceWay(options, namespace)
   const moving = pods.filter(
-    (p) => !isMirror(p) && !isOfDaemonSet(p) && !FINISHED.has(p.status?.phase ?? '') && wayOf(p) !== 'Leave',
+    (p) =>
+      !isMirror(p) &&
+      !isOfDaemonSet(p) &&
+      !FINISHED.has(p.status?.phase ?? '') &&
+      wayOf(p) !== 'Leave' &&
+      options.only?.(p) !== false,
   )
   const isGoing = (p: Pod) => p.metadata.deletionTimestamp !== undefined
   const isKept = (p: Pod) => wayOf(p) === 'Wait' || (options.keepsEmptyDir === true && hasEmptyDir(p))
@@ -97,18 +104,18 @@ export async function drainPass(
     const evicted = await outcomeOf(() => evictExactly(clearance, client, pod, options, signal))
     if (evicted.kind === 'Unknown') return { kind: 'Unknown', error: evicted.error }
     if (evicted.kind === 'Stale') deleted++
-    else if (evicted.kind !== 'Applied') byBudget.push(podText(pod))
+    else if (evicted.kind !== 'Applied') byBudget.push(podName(pod))
   }
   const left = evict.length - deleted + going.length + kept.length
   const first = evict[0] ?? going[0] ?? kept[0]
   if (left === 0 || first === undefined) return { kind: 'Drained' }
   const [blockedBy] = byBudget
-  const blocked = [...byBudget, ...kept.map(podText)].slice(0, MOST_NAMED)
+  const blocked = [...byBudget, ...kept.map(podName)].slice(0, MOST_NAMED)
   const named = { ...defined({ blockedBy }), ...(blocked.length > 0 && { blocked }) }
-  return { kind: 'Draining', left, first: podText(first), ...named }
+  return { kind: 'Draining', left, first: podName(first), ...named }
 }
 
-const podText = ({ metadata: { namespace = 'default', name = '' } }: Pod): string => `${namespace}/${name}`
+export const podName = ({ metadata: { namespace = 'default', name = '' } }: Pod): string => `${namespace}/${name}`
 
 function evictExactly(
   _clearance: Clearance,

@@ -1,6 +1,7 @@
 // Saves evidence that a repair may destroy: small text files below the agent's state, each bounded in size and time, without secrets from a process's environment.
 import { readFileSync, readdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import type { Clock } from '#lib/clock.ts'
 import { printableLine } from '#lib/printable.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
@@ -9,6 +10,7 @@ import { ENVIRONMENT } from '../detect/npd/service-state.ts'
 import { writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { componentsFolder, evidenceFolder, recordFile, type NodeDir } from '../node-dir.ts'
+import { gpuBuses, PARTS_ARGUMENTS, type PlacedDevice, placedDevices, PLACES_ARGUMENTS } from '../placed-devices.ts'
 import { heldDevices, POD_RESOURCES_SOCKET } from '../devices-of-pods.ts'
 import { programOutput } from '../program-output.ts'
 import type { StepResult } from './steps.ts'
@@ -47,10 +49,13 @@ export async function collectEvidence(
   const { files, dir } = deps
   const folder = evidenceFolder(dir, job)
   const lines: string[] = []
+  let held: readonly PlacedDevice[] | undefined
   for (const kind of kinds) {
     signal.throwIfAborted()
     try {
-      const { text, cutBytes } = bounded(await inTime(deps.clock, gather(deps, kind)))
+      const gathered = await inTime(deps.clock, gather(deps, kind))
+      const { text, cutBytes } = bounded(gathered)
+      held ??= gathered.devices
       const path = join(folder, `${kind.toLowerCase()}.txt`)
       await writeDurably(files, path, text)
       const bytes = Buffer.byteLength(text)
@@ -63,7 +68,7 @@ export async function collectEvidence(
     }
   }
   await dropOld(files, dir)
-  return { outcome: 'Succeeded', output: lines.join('\n') }
+  return { outcome: 'Succeeded', output: lines.join('\n'), ...defined({ devices: held }) }
 }
 
 async function inTime<T>(clock: Clock, text: Promise<T>): Promise<T> {
@@ -89,11 +94,13 @@ function bounded({ text, cutBytes = 0 }: Gathered): { readonly text: string; rea
 interface Gathered {
   readonly text: string
   readonly cutBytes?: number
+  readonly devices?: readonly PlacedDevice[]
 }
 
 async function gather(deps: EvidenceDeps, kind: Kind): Promise<Gathered> {
   if (kind === 'Journal') return journal(deps)
   if (kind === 'KernelLog') return kernelLog(deps)
+  if (kind === 'Devices') return devices(deps)
   return { text: await evidenceText(deps, kind) }
 }
 
@@ -125,16 +132,14 @@ const kernelLog = (deps: EvidenceDeps): Promise<Gathered> =>
   outputOrFile(deps, [['dmesg', '--kernel', '--color=never', '--since=-1h'], ['dmesg']], 'var/log/kern.log')
 
 async function evidenceText(
-  { files, dir, podResources }: EvidenceDeps,
-  kind: Exclude<Kind, 'Journal' | 'KernelLog'>,
+  { files, dir }: EvidenceDeps,
+  kind: Exclude<Kind, 'Journal' | 'KernelLog' | 'Devices'>,
 ): Promise<string> {
   switch (kind) {
     case 'Components':
       return components(files, dir)
     case 'Processes':
       return processes()
-    case 'Devices':
-      return devices(dir, podResources)
     case 'Disks': {
       const { bavail, blocks, bsize, ffree, files: inodes } = statfsSync(dir.root)
       const free = `free ${bavail * bsize} of ${blocks * bsize} bytes, ${ffree} of ${inodes} inodes\n`
@@ -157,13 +162,28 @@ async function components(files: Files, dir: NodeDir): Promise<string> {
 }
 
 /** Names of pods and devices come from the cluster and from plugins: one printable line for each. */
-async function devices(dir: NodeDir, socket = POD_RESOURCES_SOCKET): Promise<string> {
+async function devices({ dir, podResources = POD_RESOURCES_SOCKET, programs }: EvidenceDeps): Promise<Gathered> {
   // The kubelet's socket belongs to the machine; a node that is a folder on it has no kubelet of its own.
-  if (dir.root !== '/' && socket === POD_RESOURCES_SOCKET) throw new Error('the node is a folder of another machine')
-  const held = await heldDevices(socket, CALL_MS)
+  if (dir.root !== '/' && podResources === POD_RESOURCES_SOCKET)
+    throw new Error('the node is a folder of another machine')
+  const held = await heldDevices(podResources, CALL_MS)
   if (typeof held === 'string') throw new Error(`cannot ask the kubelet which pods use devices: ${held}`)
-  if (held.length === 0) return 'no pod uses a device\n'
-  return held.map(({ pod, resource, device }) => `${printableLine(`${pod} uses ${resource} ${device}`)}\n`).join('')
+  if (held.length === 0) return { text: 'no pod uses a device\n', devices: [] }
+  const say = async (args: readonly string[]) => {
+    const program = programs === undefined ? 'nvidia-smi' : join(programs, 'nvidia-smi')
+    const call = { program, args, timeoutMs: CALL_MS, maxBytes: MAX_LOG_BYTES, environment: ENVIRONMENT }
+    const { problem, stdout } = await programOutput(call)
+    return problem === undefined ? stdout.text : ''
+  }
+  const isNvidia = held.some(({ device }) => /^(?:GPU|MIG)-/.test(device))
+  const buses = isNvidia ? gpuBuses(await say(PLACES_ARGUMENTS), await say(PARTS_ARGUMENTS)) : new Map<string, string>()
+  const placed = placedDevices(held, buses)
+  const lines = (placed ?? held).map(
+    ({ pod, resource, device, bus }: PlacedDevice) =>
+      // Names of pods and devices come from the cluster and from plugins: one printable line for each.
+      `${printableLine(`${pod} uses ${resource} ${device}${bus === undefined ? '' : ` at ${bus}`}`)}\n`,
+  )
+  return { text: lines.join(''), ...defined({ devices: placed }) }
 }
 
 async function tailOf(files: Files, path: string): Promise<string> {

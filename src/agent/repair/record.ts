@@ -1,6 +1,7 @@
 // The journal of one job: which steps started and how they ended. Written before and after each step, so that a crash never repeats a step unnoticed.
 import { isObject } from '#lib/json.ts'
 import { OPERATIONS, type OperationName } from '#api/kinds/operations.ts'
+import type { PlacedDevice } from '../placed-devices.ts'
 
 export interface StepRecord {
   readonly index: number
@@ -14,6 +15,7 @@ export interface StepRecord {
   readonly finishedAt?: number
   readonly outcome?: 'Succeeded' | 'Failed' | 'Skipped' | 'Unknown'
   readonly output?: string
+  readonly devices?: readonly PlacedDevice[]
   /** Set when the start could not be recorded with the API server: the step did not run and may start again. */
   readonly isUndone?: boolean
 }

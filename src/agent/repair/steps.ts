@@ -2,12 +2,15 @@
 import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import { argumentsOf, isOfAgent, operationName } from '#api/protocol/operations.ts'
+import type { PlacedDevice } from '../placed-devices.ts'
 import type { AskResult } from '../components/asks.ts'
 import type { JobOperation } from './plan.ts'
 
 export interface StepResult {
   readonly outcome: 'Succeeded' | 'Failed' | 'Skipped'
   readonly output: string
+  /** Which pods hold which devices, as far as it was collected. */
+  readonly devices?: readonly PlacedDevice[]
 }
 
 export interface StepPorts {

@@ -191,7 +191,8 @@ export class JobWorker {
       // A reboot: the next boot reports its result.
       if (result === undefined) return true
       const output = result.output.slice(-MAX_OUTPUT)
-      await this.#journal(job, uid, { ...started, outcome: result.outcome, output, finishedAt: clock.now() })
+      const { outcome, devices } = result
+      await this.#journal(job, uid, { ...started, ...defined({ devices }), outcome, output, finishedAt: clock.now() })
       this.#deps.onStep(step.operation, result.outcome, beganAt)
     } finally {
       this.#busyStep = undefined
@@ -281,5 +282,5 @@ const stepStatus = (s: StepRecord) => ({
   bootID: s.bootId,
   startedAt: timestamp(s.startedAt),
   ...(s.finishedAt === undefined ? {} : { finishedAt: timestamp(s.finishedAt) }),
-  ...defined({ outcome: s.outcome, output: s.output }),
+  ...defined({ outcome: s.outcome, output: s.output, devices: s.devices }),
 })

@@ -74,6 +74,12 @@ const operations = {
     s.obj('Drains the node within disruption budgets.', {
       timeout: s.fallback(f.duration('Timeout after which the step fails.'), '15m'),
       gracePeriod: s.optional(f.duration('Overrides the grace period of the pods.')),
+      usersOf: s.optional(
+        s.choice(
+          'Device moves only the pods that may use a faulty accelerator, by the conditions of the node and the evidence of this repair; all pods where that is not known. If absent: all pods.',
+          ['Device'],
+        ),
+      ),
       deleteEmptyDir: s.fallback(s.bool('Whether pods with emptyDir data may be evicted.'), false),
       namespaces: s.optional(
         s.mapList(

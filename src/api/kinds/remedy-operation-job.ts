@@ -12,6 +12,9 @@ export const RESCUE_VERBS = ['State', 'Evidence', 'RestartAgent', 'Reboot'] as c
 const MAX_STEPS_OF_A_JOB = 16
 /** The end of a step's output; the full text is in the evidence. */
 const MAX_OUTPUT_CHARS = 2_048
+/** Of a host with sixteen cards of seven parts each, twice over; more are not recorded, and a drain then moves all pods. */
+export const MOST_HELD_DEVICES = 256
+export const MAX_DEVICE_CHARS = 256
 
 const spec = s.immutable(
   s.obj('The repair. Immutable.', {
@@ -57,6 +60,26 @@ const step = s.obj('One operation and its result.', {
     s.choice(
       'The last command of a rescue that the host carried out. A reboot is recorded before it is ordered.',
       RESCUE_VERBS,
+    ),
+  ),
+  devices: s.optional(
+    s.list(
+      'Of evidence of the kind Devices: which pods held which devices. Absent if that is not known as a whole.',
+      s.obj('One device of one pod.', {
+        pod: s.str('Namespace and name of the pod.', { min: 3, max: 320 }),
+        resource: s.str('The resource, or the driver of a claim.', { max: 320 }),
+        device: s.str('The name that its plugin or driver gave it.', { max: MAX_DEVICE_CHARS }),
+        bus: s.optional(s.str('Domain and bus of its PCI address. If absent: unknown.', { max: 16 })),
+      }),
+      { max: MOST_HELD_DEVICES },
+    ),
+  ),
+  scope: s.optional(f.sentence('Of a drain limited to a device: which pods it moves, and why.')),
+  faulty: s.optional(
+    s.setOf(
+      'Of a drain limited to a device: the faulty devices, by domain and bus of the PCI address. If absent: it moves all pods.',
+      s.str('Domain and bus.', { max: 16 }),
+      { max: 16 },
     ),
   ),
   startedAt: s.optional(s.time('When it was started.')),

@@ -3,7 +3,6 @@ import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
-import { operationFacts, operationName } from '#api/protocol/operations.ts'
 import { formatProblem } from '#api/problem.ts'
 import type { RuleCase } from '#api/rule-case.ts'
 import { createValidator } from '#api/validate.ts'
@@ -23,6 +22,7 @@ import { loadModules } from '#sync/render/load-modules.ts'
 import type { LoadedModule } from '#sync/render/protocol.ts'
 import { type Below, below } from './below.ts'
 import { conditionsOfFleet } from './fleet-conditions.ts'
+import { harmIn, type Ladder } from './ladder-harm.ts'
 import { malformedCases } from './case-problems.ts'
 import { rulesErrors } from './rules-errors.ts'
 
@@ -162,7 +162,7 @@ function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, r
     ...base,
     spec,
     compiled: result.rule,
-    problems: [...impossible, ...harmIn(spec)],
+    problems: [...impossible, ...harmIn(result.rule.root, spec)],
     notes: [...notesOn(result.rule.root, spec, reported), ...spec.ladder.flatMap(scriptNote)],
   }
 }
@@ -177,44 +177,6 @@ function notesOn(root: Term, { ladder }: NodeRemedier['spec'], reported: Readonl
       ? []
       : [declaredErrors.KN3066({ type, hint: conditionHint(type, reported) }).text]
   })
-}
-
-/** Rules that compile but do harm or nothing. */
-function harmIn({ ladder }: NodeRemedier['spec']): readonly string[] {
-  return ladder.flatMap(({ operations, verify }, rung) => {
-    const at = (name: string) => operations.findIndex((o) => Object.hasOwn(o, name))
-    return [
-      ...(verify.stableFor === '0s' ? [`rung ${rung} accepts a repair without observing it: stableFor is 0s`] : []),
-      ...(at('drain') >= 0 && (at('cordon') < 0 || at('cordon') > at('drain'))
-        ? [`rung ${rung} drains a node that is not cordoned: pods come back`]
-        : []),
-      ...operations.flatMap((o, i) =>
-        operationFacts(o)?.takesNode === true && i < operations.length - 1
-          ? [`rung ${rung} continues after a ${operationName(o)}: the node no longer exists`]
-          : [],
-      ),
-      ...(verify.script === undefined ? [] : scriptHarm(ladder, rung)),
-      ...(at('uncordon') >= 0 && at('cordon') < 0 ? [`rung ${rung} uncordons what it did not cordon`] : []),
-    ]
-  })
-}
-
-type Ladder = NodeRemedier['spec']['ladder']
-
-/** A script that cannot run, or that keeps no node from serving. */
-function scriptHarm(ladder: Ladder, rung: number): readonly string[] {
-  const has = (n: number, name: keyof Ladder[number]['operations'][number]) =>
-    ladder[n]?.operations.some((o) => o[name] !== undefined) === true
-  const before = [...ladder.keys()].slice(0, rung).findLast((n) => has(n, 'cordon') || has(n, 'uncordon'))
-  const isCordoned = has(rung, 'cordon') || (before !== undefined && !has(before, 'uncordon'))
-  return [
-    ...(has(rung, 'replace') ? [`rung ${rung} has a verify.script after replace: the new machine is another one`] : []),
-    ...(isCordoned
-      ? []
-      : [
-          `rung ${rung} has a verify.script but no cordon, of its own or of an earlier rung: the node serves meanwhile`,
-        ]),
-  ]
 }
 
 /** Whether a provider has power switches is not in the rule. */

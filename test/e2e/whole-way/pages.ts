@@ -41,6 +41,7 @@ export const NOT_TYPED = [
   'join-over-ssh',
   'command-line',
   'notifications',
+  'one-gpu',
   'previews',
   'prometheus',
   'report',

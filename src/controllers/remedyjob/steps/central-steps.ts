@@ -5,6 +5,7 @@ import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
+import { type DrainScope, drainScope } from '#nodes/device-users.ts'
 import { acceptanceOf } from '#nodes/faults/acceptance.ts'
 import { isFencedBy } from '#nodes/fence.ts'
 import { permitAnswer } from '#permits/permits.ts'
@@ -53,7 +54,7 @@ export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan
 /** The output of the last pass is shown as the wait, including whose budget blocks the drain. */
 function goingOn(
   { index, operation }: CentralTurn,
-  { operation: name, output = '' }: JobStep,
+  { operation: name, output = '', scope }: JobStep,
 ): Pick<JobPlan, 'waiting'> {
   if (output === '') return {}
   const { drain } = operation
@@ -63,7 +64,13 @@ function goingOn(
       ? `the step finishes${limit === undefined ? '' : `; aborted after ${limit}`}`
       : `the pods have left the node; aborted after ${drain.timeout}`
   const now = output.slice(output.lastIndexOf('\n') + 1)
-  return { waiting: { predicate: 'WaitingForOther', seen: `step ${index} ${name}: ${now}`, unblock } }
+  return {
+    waiting: {
+      predicate: 'WaitingForOther',
+      seen: `step ${index} ${name}${scope === undefined ? '' : ` ${scope}`}: ${now}`,
+      unblock,
+    },
+  }
 }
 
 function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['operation']): JobPlan {
@@ -101,9 +108,16 @@ function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['op
     attempts: base.attempts + 1,
     startedAt: timestamp(now),
     ...defined({ bootID }),
+    ...(operation.drain?.usersOf !== undefined && recordedScope(drainScope(seen.job, seen.node, index))),
   }
   return { actions: [], change: { step: begun } }
 }
+
+/** Decided once: a condition that clears in the middle of the drain must not widen it. */
+const recordedScope = ({ text, faulty }: DrainScope): Pick<JobStep, 'scope' | 'faulty'> => ({
+  scope: text,
+  ...defined({ faulty }),
+})
 
 const timedOut = ({ output }: JobStep): string =>
   output === undefined ? 'timed out' : `timed out: ${outputEnd(output, MAX_OUTPUT - 'timed out: '.length)}`

@@ -1,10 +1,12 @@
 // Runs one pass of one central step and returns its result. Without an outcome the step continues. Each pass can be repeated.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { defined } from '#lib/defined.ts'
 import { counted } from '#lib/counted.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
+import { usersOfFaulty } from '#nodes/device-users.ts'
 import { type DrainOptions, drainPass } from '#nodes/drain.ts'
 import { type Clearance, type ReadPermit, readingPermits, underPermit } from '#permits/under-permit.ts'
 import { foreignHost } from '#providers/foreign-host.ts'
@@ -84,7 +86,7 @@ async function disrupt(
       )
     }
     case 'drain':
-      return drain(clearance, tools.client, node.name, argumentsOf(operation, name), signal)
+      return drain(clearance, tools.client, node.name, drainOptionsOf(argumentsOf(operation, name), step, seen), signal)
     case 'reboot':
       return reboot(clearance, tools, seen, signal)
     case 'fence':
@@ -100,11 +102,12 @@ async function disrupt(
   }
 }
 
-const drainOptionsOf = ({
-  gracePeriod,
-  deleteEmptyDir,
-  namespaces = [],
-}: NonNullable<Operation['drain']>): DrainOptions => ({
+const drainOptionsOf = (
+  { gracePeriod, deleteEmptyDir, namespaces = [] }: NonNullable<Operation['drain']>,
+  step: JobStep,
+  { job }: Seen,
+): DrainOptions => ({
+  ...defined({ only: usersOfFaulty(job, step) }),
   keepsEmptyDir: !deleteEmptyDir,
   namespaces: Object.fromEntries(namespaces.map(({ name, pods }) => [name, pods])),
   ...(gracePeriod !== undefined && { gracePeriodSeconds: Math.floor(parseDuration(gracePeriod) / 1_000) }),
@@ -114,10 +117,10 @@ async function drain(
   clearance: Clearance,
   client: KubeClient,
   node: string,
-  operation: NonNullable<Operation['drain']>,
+  options: DrainOptions,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const pass = await drainPass(clearance, client, node, signal, drainOptionsOf(operation))
+  const pass = await drainPass(clearance, client, node, signal, options)
   if (pass.kind === 'Drained') return applied({ outcome: 'Succeeded', output: 'no pods left to evict' })
   if (pass.kind === 'Unknown') return outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
   const { left, first, blockedBy, blocked = [] } = pass
