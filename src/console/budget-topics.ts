@@ -68,6 +68,8 @@ export interface GrantRow {
   readonly id: string
   readonly row: 'Grant'
   readonly permit: string
+  /** What the permit is for; left out when it cannot be read. */
+  readonly purpose?: string
   readonly target: ObjectName
   readonly operations: readonly string[]
   readonly state: 'Held' | 'Orphaned'
@@ -86,6 +88,7 @@ export interface WaitingPermitRow {
   readonly operations: readonly string[]
   readonly targets: number
   readonly since?: Stamp
+  /** What it is for. */
   readonly reason: string
   readonly gates: readonly {
     readonly gate: string

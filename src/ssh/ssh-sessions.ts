@@ -225,10 +225,10 @@ function resultOf(
   if (cut === 'Loud') return failed('PreflightFailed', `it sent more than ${MAX_ANSWER_BYTES / 1024} KiB`)
   const answer = answerIn(stdout)
   if (answer.failed !== undefined) return failed(answer.failed.failure, answer.failed.why)
-  // Its end was reported; that the connection was lost or hung after it, as by a reboot, changes nothing.
-  if (answer.isDone && (code === 0 || code === OF_SSH || cut === 'Late'))
-    return { kind: 'Done', facts: answer.facts, hostKey: trust.kind === 'FirstUse' ? hostKey() : undefined }
   if (cut === 'Late') return failed('TimedOut', `not finished after ${deadlineMs / 1_000}s`)
+  // Its end was reported; that the connection was lost after it, as by a reboot, changes nothing.
+  if ((code === 0 || code === OF_SSH) && answer.isDone)
+    return { kind: 'Done', facts: answer.facts, hostKey: trust.kind === 'FirstUse' ? hostKey() : undefined }
   if (code === 0) return failed('PreflightFailed', 'its login shell did not run the script')
   const { failure, line } = failureOf(code, stderr, isPinned({ trust, jump }, stderr))
   return failed(failure, line)

@@ -82,6 +82,17 @@ const EVERY_VIEW: Readonly<Record<string, string>> = {
   repairs: '#/repairs/prod',
   clusters: '#/clusters',
   commits: '#/commits',
+  health: '#/health/prod',
+  utilization: '#/utilization/prod',
+  reliability: '#/reliability/prod',
+  maintenance: '#/maintenance/prod',
+  life: '#/life/prod/Machine/n-3',
+  why: '#/why/prod/MachineComponentSet/base',
+  plan: '#/plan/3f1c9e0a7b5d',
+  prepare: '#/prepare?change=version&cluster=prod&set=base&component=beacon&from=1.1.0&to=1.2.0',
+  past: '#/past?topic=pipeline',
+  search: '#/search?q=n',
+  account: '#/account',
 }
 const EVERY_SIZE = { desk: { width: 1600, height: 1000 }, laptop: { width: 1280, height: 800 }, phone: PHONE } as const
 

@@ -69,14 +69,6 @@ test('a script runs on a host with the pinned key, and nothing of the session st
   expect(readdirSync(join(folder, 'keys'))).toEqual([])
 })
 
-test.each([
-  ['is lost', 'kill -9 $PPID', 60_000],
-  ['stays open', 'sleep 600', 5_000],
-])('an answer whose end came is whole, though the connection %s after it', async (_, after, deadlineMs) => {
-  const script = hostScript(`fact reboot ordered\nreport done '' ''\n${after}`)
-  expect(await run({ script, deadlineMs })).toMatchObject({ kind: 'Done', facts: new Map([['reboot', 'ordered']]) })
-})
-
 test('S36 a server with another key than the pinned one gets nothing, whatever it is told', async () => {
   const trust = (hostKey: string) => ({ target: { trust: { kind: 'Pinned', hostKey } as const } })
   const changed = await run(trust(keyOf(server.strange.line)))

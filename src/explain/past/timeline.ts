@@ -1,5 +1,6 @@
 // Draws the history of an object in text: a bar per state, marks for actions of people and programs, and below them one line per change. Readable without colors.
 // Pure.
+import { shortWord } from '#api/nouns.ts'
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { type Steps, atOnce } from '#lib/steps.ts'
@@ -154,7 +155,7 @@ function happenings(life: Life, most: number): readonly TimelineLine[] {
 
 function ofMoment({ observed, reported, object, text, tone }: Moment, of: string): Happening {
   const late = reported !== undefined && observed - reported > LATE_MS ? ` [since ${momentText(reported)}]` : ''
-  return { at: observed, text: `${isSame(object, of) ? '' : `${object}: `}${text}${late}`, tone }
+  return { at: observed, text: `${isSame(object, of) ? '' : `${shortWord(object)}: `}${text}${late}`, tone }
 }
 
 /** The object of a life is named without its namespace. */
@@ -166,7 +167,7 @@ const isSame = (object: string, of: string): boolean => {
 export function deedText({ who, via, did, object, what, why, commit, notBefore }: Life['deeds'][number]): string {
   const by = via === undefined || via === who ? who : `${who} (${via})`
   return [
-    `${by} ${did} ${object}`,
+    `${by} ${did} ${shortWord(object)}`,
     ...(what === undefined ? [] : [`: ${what}`]),
     ...(why === undefined ? [] : [`; ${why}`]),
     ...(commit === undefined ? [] : [` [${shortCommit(commit)}]`]),

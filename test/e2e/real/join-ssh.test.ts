@@ -142,7 +142,7 @@ test('the rescue key restarts an agent that was stopped, through sudo, and reboo
   const rescued = async (command: RescueCommand): Promise<Readonly<Record<string, string>>> => {
     const target = { host: '127.0.0.1', port, user: ADMIN, trust: { kind: 'Pinned', hostKey } } as const
     const identity = { kind: 'Key', privateKey: readFileSync(rescueFile, 'utf8') } as const
-    const session = { target, identity, script: '', command, sudo: false, deadlineMs: 25_000 }
+    const session = { target, identity, script: '', command, sudo: false, deadlineMs: 60_000 }
     const went = await sessions.run(session, new AbortController().signal)
     return went.kind === 'Done' ? Object.fromEntries(went.facts) : { failure: went.failure, why: went.why }
   }

@@ -138,7 +138,7 @@ export class FixtureServer {
     if (path === '/api/why') return json(response, this.why)
     if (path === '/api/approving') return json(response, this.approving)
     if (path === '/api/report') return json(response, reportFixture(url.searchParams.get('kind') ?? ''))
-    if (path === '/api/life') return json(response, this.life)
+    if (path === '/api/life') return json(response, lifeOf(this.life, url.searchParams.get('name') ?? ''))
     if (path === '/api/recorded') return json(response, this.recorded)
     if (path === '/api/plan') return json(response, this.plan)
     if (path === '/api/search') return json(response, this.hits)
@@ -209,3 +209,7 @@ function json(response: ServerResponse, body: object, status = 200): void {
     .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
     .end(JSON.stringify(body))
 }
+
+/** The same life, of the object that the page asks for. */
+const lifeOf = (life: LifeAnswer, name: string): LifeAnswer =>
+  JSON.parse(JSON.stringify(life).replaceAll(life.name, name)) as LifeAnswer

@@ -691,7 +691,7 @@ const budgets: BudgetsTopic = {
       policy: 'production',
       isOpen: true,
       changesAt: minutes(300),
-      text: '0 9 * * 1-4 for 8h (Europe/Berlin)',
+      text: 'Mon to Thu at 09:00 for 8h (Europe/Berlin)',
     },
   ],
 }
@@ -879,7 +879,7 @@ export const life: LifeAnswer = {
     { at: NOW - 4 * HOUR, text: 'not recorded for 1h: no recorder ran', tone: 'Dim' },
     {
       at: NOW - 2 * HOUR,
-      text: 'ada@example.org created operationalhold/disk: Freeze machine/prod-1-worker-0007',
+      text: 'ada@example.org created hold/disk: Freeze machine/prod-1-worker-0007',
       tone: 'Strong',
     },
   ],
@@ -893,7 +893,7 @@ export const why: WhyAnswer = {
   name: 'base',
   command: 'kubenode why set/base --context prod',
   tree: {
-    text: 'machinecomponentset/base is Progressing',
+    text: 'set/base is Progressing',
     below: [
       {
         text: 'Waiting for 3m0s: PermitRequested',

@@ -2,10 +2,10 @@
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import type { MachineCounts, ReportChart } from '../../report.ts'
+import { dayText } from './time.ts'
 
 const WIDTH = 720
 const HEIGHT = 120
-const FOOT = 18
 /** Shares near one differ in their third digit: below this, the scale begins at zero. */
 const NINES = 0.99
 const WIDEST = 48
@@ -16,7 +16,7 @@ const fullOf = ({ most, bars }: ReportChart): number => most ?? Math.max(1e-9, .
 
 export function Chart({ chart }: { readonly chart: ReportChart }): VNode | null {
   if (chart.bars.length === 0) return null
-  return h('figure', { class: 'chart' }, chart.form === 'rows' ? rowBars(chart) : columnBars(chart))
+  return h('figure', { class: 'sheet pad chart' }, chart.form === 'rows' ? rowBars(chart) : columnBars(chart))
 }
 
 /** Words beside bars wrap on a phone, which text in SVG does not. */
@@ -58,7 +58,7 @@ function columnBars(chart: ReportChart): VNode {
         width: Math.max(1, step - 3),
         height: tall,
       },
-      h('title', {}, `${label}: ${text}`),
+      h('title', {}, `${dayText(label)}: ${text}`),
     )
   }
   const [first, last] = [chart.bars[0], chart.bars.at(-1)]
@@ -69,15 +69,17 @@ function columnBars(chart: ReportChart): VNode {
       'svg',
       {
         viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+        preserveAspectRatio: 'none',
         role: 'img',
-        'aria-label': `${chart.title}: ${chart.bars.map((b) => `${b.label} ${b.text}`).join(', ')}`,
+        'aria-label': `${chart.title}: ${chart.bars.map((b) => `${dayText(b.label)} ${b.text}`).join(', ')}`,
       },
+      h('line', { class: 'chart-rail', x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT }),
       chart.bars.map(column),
     ),
     h(
       'figcaption',
       { class: 'soft small' },
-      `${chart.title}, ${first?.label ?? ''}${last === first ? '' : ` to ${last?.label ?? ''}`}${least === 0 ? '' : '; the scale begins at 99 %'}`,
+      `${chart.title}, ${dayText(first?.label ?? '')}${last === first ? '' : ` to ${dayText(last?.label ?? '')}`}${least === 0 ? '' : '; the scale begins at 99 %'}`,
     ),
   )
 }
@@ -107,11 +109,12 @@ export function Counts({ seen }: { readonly seen: readonly MachineCounts[] }): V
       .join('')
   return h(
     'figure',
-    { class: 'chart' },
+    { class: 'sheet pad chart' },
     h(
       'svg',
       {
-        viewBox: `0 0 ${WIDTH} ${HEIGHT + FOOT}`,
+        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+        preserveAspectRatio: 'none',
         role: 'img',
         'aria-label': `Machines now: ${LINES.map(([key, name]) => `${last[key]} ${name}`).join(', ')}, of ${last.total}`,
       },

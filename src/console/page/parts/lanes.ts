@@ -3,7 +3,7 @@ import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useApp } from '../app.ts'
 import type { LifeAnswer, LifeLane } from '../../protocol.ts'
-import { moment, span } from './time.ts'
+import { hour, moment, span } from './time.ts'
 
 /** Units of the drawing; it stretches to the width of the page. */
 const WIDTH = 1000
@@ -58,9 +58,7 @@ export function Lanes({ life }: { readonly life: Drawn }): VNode {
       h(
         'span',
         { class: 'row apart soft small' },
-        h('time', {}, moment(from, now())),
-        h('time', {}, moment((from + to) / 2, now())),
-        h('time', {}, moment(to, now())),
+        [from, (from + to) / 2, to].map((at) => h('time', { key: at }, hour(at, now()))),
       ),
     ),
     h(

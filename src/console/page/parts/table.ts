@@ -29,9 +29,10 @@ interface Props<R> {
 /** More rows make a page slow on a phone. */
 const PAGE = 100
 
-export function Table<R>({ caption, columns, rows, idOf, href, prefix = '', empty = 'none' }: Props<R>): VNode {
+export function Table<R>({ caption, columns: all, rows, idOf, href, prefix = '', empty = 'none' }: Props<R>): VNode {
   const { route, go } = useApp()
   const sort = route.params[`${prefix}sort`] ?? ''
+  const columns = all.filter((column, n) => n === 0 || rows.some((row) => !isEmpty(column.of(row))))
   const page = Number(route.params[`${prefix}page`] ?? 1)
   const pages = Math.max(1, Math.ceil(rows.length / PAGE))
   const visible = sorted(rows, columns, sort).slice((page - 1) * PAGE, page * PAGE)
@@ -105,6 +106,10 @@ function head<R>(column: Column<R>, sort: string, choose: (id: string) => void):
     title,
   )
 }
+
+/** A column in which no row has anything is not drawn. */
+const isEmpty = (content: ComponentChildren): boolean =>
+  content === '' || content === undefined || content === null || content === false
 
 const classOf = <R>({ isNumber, isWhole }: Column<R>): string =>
   isNumber === true ? 'number' : isWhole === true ? 'name whole' : 'name'

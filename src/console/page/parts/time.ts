@@ -25,14 +25,28 @@ const two = (n: number): string => String(n).padStart(2, '0')
 
 const clock = (d: Date): string => `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`
 
-/** The time today, or with its date on other days. */
+/** English, as the rest of the page. */
+const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** The time today; on other days of the year with its weekday and date, and in other years with the year. */
 export function moment(at: number, now: number): string {
   const d = new Date(at)
-  const isSameDay = new Date(now).toDateString() === d.toDateString()
-  return isSameDay ? clock(d) : `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(d)}`
+  const today = new Date(now)
+  if (today.toDateString() === d.toDateString()) return clock(d)
+  const date = `${d.getDate()} ${MONTHS[d.getMonth()] ?? ''}`
+  const day =
+    d.getFullYear() === today.getFullYear() ? `${WEEKDAYS[d.getDay()] ?? ''} ${date}` : `${date} ${d.getFullYear()}`
+  return `${day} ${clock(d)}`
 }
 
-/** The same without seconds, for a time that is estimated. */
+/** A day of a report, such as 2026-01-31; other words stay. It has no time zone, so none moves it. */
+export function dayText(word: string): string {
+  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(word) ?? []
+  return month === undefined ? word : `${Number(day)} ${MONTHS[Number(month) - 1] ?? month} ${year ?? ''}`
+}
+
+/** The same without seconds, for axes and for times that are estimated. */
 export const hour = (at: number, now: number): string => moment(at, now).slice(0, -':00'.length)
 
 /** For a datetime-local field, which takes minutes. */

@@ -16,7 +16,7 @@ import type {
 } from '../../budget-topics.ts'
 import { topicOf } from '../../topic-name.ts'
 import { Ago, Bar, Since, Until } from '../parts/clock.ts'
-import { Mark } from '../parts/mark.ts'
+import { Mark, spaced } from '../parts/mark.ts'
 import { shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
@@ -152,6 +152,10 @@ const Results = ({ results }: { readonly results: string }): VNode =>
     ),
   )
 
+/** `SwitchComponent` is how objects spell it. */
+const operationsText = (operations: readonly string[]): string =>
+  operations.map((o) => spaced(o).toLowerCase()).join(', ')
+
 const NAMES = { Budget: 'Budget', Rate: 'Rate', HealthFloor: 'Health floor' } as const
 
 const Limits = ({ rows }: { readonly rows: readonly LimitRow[] }): VNode =>
@@ -200,7 +204,12 @@ const Limits = ({ rows }: { readonly rows: readonly LimitRow[] }): VNode =>
           ),
         by: (r) => r.left,
       },
-      { id: 'next', title: 'Next grant', of: (r) => h(Until, { at: r.nextAt }), by: (r) => r.nextAt ?? 0 },
+      {
+        id: 'next',
+        title: 'Next grant',
+        of: (r) => r.nextAt !== undefined && h(Until, { at: r.nextAt }),
+        by: (r) => r.nextAt ?? 0,
+      },
     ],
   })
 
@@ -214,12 +223,12 @@ function Waiting({ rows, cluster }: { readonly rows: readonly WaitingPermitRow[]
     href: ({ object }) => to(route, 'why', { cluster, kind: object.kind, name: object.name }),
     empty: 'No permit waits.',
     columns: [
-      { id: 'permit', title: 'Permit', of: (r) => r.object.name, by: (r) => r.object.name },
-      { id: 'for', title: 'For', of: (r) => h(Ago, { at: r.since }), by: (r) => -(r.since ?? 0) },
+      { id: 'for', title: 'Permit for', of: (r) => h('span', { title: r.object.name }, r.reason), by: (r) => r.reason },
+      { id: 'since', title: 'Since', of: (r) => h(Since, { at: r.since }), by: (r) => -(r.since ?? 0) },
       {
         id: 'what',
         title: 'What',
-        of: (r) => `${r.operations.join(', ')}, ${r.targets} ${r.targets === 1 ? 'target' : 'targets'}: ${r.reason}`,
+        of: (r) => `${operationsText(r.operations)} on ${r.targets} ${r.targets === 1 ? 'target' : 'targets'}`,
       },
       {
         id: 'gates',
@@ -228,13 +237,16 @@ function Waiting({ rows, cluster }: { readonly rows: readonly WaitingPermitRow[]
           h(
             'ul',
             {},
-            r.gates.map((g) => h('li', { key: `${g.policy ?? ''}/${g.gate}` }, h('strong', {}, g.gate), ' ', g.text)),
+            r.gates.map((g) =>
+              h('li', { key: `${g.policy ?? ''}/${g.gate}` }, h('strong', {}, spaced(g.gate)), ' ', g.text),
+            ),
           ),
       },
       {
         id: 'act',
         title: 'Approval',
         of: (r) =>
+          r.approvals.length > 0 &&
           h(ApproveButton, {
             cluster,
             of: {
@@ -260,8 +272,17 @@ const Grants = ({ rows }: { readonly rows: readonly GrantRow[]; readonly cluster
       { id: 'target', title: 'Target', of: (r) => h(ObjectLink, { object: r.target }), by: (r) => r.target.name },
       { id: 'state', title: 'State', of: (r) => h(Mark, { phase: r.state }), by: (r) => r.state },
       { id: 'for', title: 'For', of: (r) => h(Ago, { at: r.since }), by: (r) => -r.since },
-      { id: 'what', title: 'What', of: (r) => [...r.operations, r.component ?? ''].filter((t) => t !== '').join(', ') },
-      { id: 'permit', title: 'Permit', of: (r) => r.permit, by: (r) => r.permit },
+      {
+        id: 'what',
+        title: 'What',
+        of: (r) => [operationsText(r.operations), r.component ?? ''].filter((t) => t !== '').join(', '),
+      },
+      {
+        id: 'permit',
+        title: 'Permit for',
+        of: (r) => h('span', { title: r.permit }, r.purpose ?? r.permit),
+        by: (r) => r.purpose ?? r.permit,
+      },
       { id: 'where', title: 'Where', of: (r) => [r.zone, r.rack, r.pool].filter((t) => t !== undefined).join(' · ') },
     ],
   })

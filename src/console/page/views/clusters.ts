@@ -5,12 +5,13 @@ import { hubOf, useApp, useTopic } from '../app.ts'
 import { Page } from '../frame.ts'
 import type { ClustersTopic } from '../../protocol.ts'
 import type { ClusterRow } from '../../topics.ts'
-import { At, Bar, Until } from '../parts/clock.ts'
+import { Bar, Since, Until } from '../parts/clock.ts'
 import { LifeLink } from '../parts/life-link.ts'
 import { Mark, spaced } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
+import { span } from '../parts/time.ts'
 import { WaitLines } from '../parts/wait.ts'
 import { HoldButton } from '../parts/write-forms.ts'
 import { to } from '../router.ts'
@@ -101,7 +102,7 @@ function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
         {
           id: 'credentials',
           title: 'Credentials end',
-          of: (c) => h(Until, { at: c.credentialsEnd }),
+          of: (c) => c.credentialsEnd !== undefined && h(Until, { at: c.credentialsEnd }),
           by: (c) => c.credentialsEnd ?? Infinity,
         },
         {
@@ -162,9 +163,9 @@ const Details = ({ cluster: c }: { readonly cluster: ClusterRow }): VNode =>
       h(
         'p',
         {},
-        c.snapshots.last === undefined ? 'No snapshot yet' : ['Last snapshot ', h(At, { at: c.snapshots.last })],
+        c.snapshots.last === undefined ? 'No snapshot yet' : ['Last snapshot ', h(Since, { at: c.snapshots.last })],
         ', next ',
-        h(At, { at: c.snapshots.next }),
+        h(Until, { at: c.snapshots.next }),
         c.snapshots.message !== undefined && `: ${c.snapshots.message}`,
       ),
     c.history.length > 0 &&
@@ -176,9 +177,9 @@ const Details = ({ cluster: c }: { readonly cluster: ClusterRow }): VNode =>
             'li',
             { key: v.version + String(v.startedAt) },
             h('strong', {}, v.version),
-            ' from ',
-            h(At, { at: v.startedAt }),
-            v.completedAt === undefined ? ', not completed' : [' to ', h(At, { at: v.completedAt })],
+            ' installed ',
+            h(Since, { at: v.startedAt }),
+            v.completedAt === undefined ? ', not completed' : ` in ${span(v.completedAt - v.startedAt)}`,
             v.snapshot !== undefined && [', snapshot ', h('code', {}, v.snapshot)],
             v.message !== undefined && `: ${v.message}`,
           ),

@@ -53,7 +53,7 @@ export function LadderOf({ ladder, slices, cluster, head }: Props): VNode {
       h(
         'ul',
         { class: 'slices' },
-        own.toReversed().map((slice) => h(Slice, { key: slice.id, slice, cluster })),
+        own.toReversed().map((slice) => h(Slice, { key: slice.id, slice, cluster, said: head.wait?.seen })),
       ),
     next !== undefined && h(Next, { next, cluster }),
   )
@@ -100,7 +100,14 @@ function Segment({ rung, below, slices }: SegmentProps): VNode {
 /** Further names are in the machine table. */
 const MOST_CHIPS = 24
 
-function Slice({ slice, cluster }: { readonly slice: SliceRow; readonly cluster: string }): VNode {
+interface SliceProps {
+  readonly slice: SliceRow
+  readonly cluster: string
+  /** What the top of the page says the set waits for. */
+  readonly said: string | undefined
+}
+
+function Slice({ slice, cluster, said }: SliceProps): VNode {
   const { route } = useApp()
   const { machines, permit, wait } = slice
   return h(
@@ -121,7 +128,7 @@ function Slice({ slice, cluster }: { readonly slice: SliceRow; readonly cluster:
           `permit for step ${slice.step + 1}`,
         ),
     ),
-    wait?.seen !== undefined && h('p', {}, wait.seen),
+    wait?.seen !== undefined && wait.seen !== said && h('p', {}, wait.seen),
     h(
       'div',
       { class: 'chips small' },

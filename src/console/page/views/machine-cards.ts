@@ -5,7 +5,7 @@ import { useApp } from '../app.ts'
 import { groupName, machineAt } from '../heat/machines.ts'
 import type { Machine, Machines, Wanted } from '../heat/machines.ts'
 import { Since } from '../parts/clock.ts'
-import { Mark, toneOf } from '../parts/mark.ts'
+import { Mark, spaced, toneOf } from '../parts/mark.ts'
 import { count } from '../parts/time.ts'
 import { Version } from '../parts/version.ts'
 import { to } from '../router.ts'
@@ -97,7 +97,7 @@ function MachineCard({ machine, picks, isMany }: CardProps): VNode {
       { class: 'row small' },
       h(Mark, { phase }),
       h('span', { class: 'soft' }, h(Since, { at: machine.since })),
-      machine.reason !== '' && h('span', {}, machine.reason),
+      machine.reason !== '' && h('span', {}, spaced(machine.reason)),
     ),
     h(Troubles, { machine }),
     versions !== '' &&
@@ -115,13 +115,17 @@ function MachineCard({ machine, picks, isMany }: CardProps): VNode {
 
 /** What is wrong beside its phase. */
 function Troubles({ machine }: { readonly machine: Machine }): VNode | null {
-  const { health, condition, repair, silent, blame } = machine
+  const { health, condition, repair, silent, reason, blame } = machine
   const troubles = [
     ...(toneOf(health) === 'bad' ? [h(Mark, { key: 'health', phase: health })] : []),
     ...(condition === '' ? [] : [h(Mark, { key: 'condition', phase: condition, tone: toneOfProblem(condition) })]),
-    ...(repair === '' ? [] : [h(Mark, { key: 'repair', phase: `repair ${repair}`, tone: 'mend' })]),
-    ...(silent === 'Yes' ? [h(Mark, { key: 'silent', phase: 'silent', tone: 'still' })] : []),
-    ...(blame === '' ? [] : [h('span', { key: 'blame', class: 'soft' }, `blamed: ${blame}`)]),
+    ...(repair === '' ? [] : [h(Mark, { key: 'repair', phase: `repair ${repair.toLowerCase()}`, tone: 'mend' })]),
+    ...(silent === 'Yes' && reason !== 'AgentSilent'
+      ? [h(Mark, { key: 'silent', phase: 'silent', tone: 'still' })]
+      : []),
+    ...(blame === ''
+      ? []
+      : [h('span', { key: 'blame', class: 'soft' }, `blamed: ${blame.replace(/^[A-Z]/, (c) => c.toLowerCase())}`)]),
   ]
   return troubles.length === 0 ? null : h('div', { class: 'row small' }, troubles)
 }

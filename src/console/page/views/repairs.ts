@@ -7,7 +7,7 @@ import type { RepairsTopic } from '../../protocol.ts'
 import type { RepairRow } from '../../topics.ts'
 import { topicOf } from '../../topic-name.ts'
 import { Ago, At, Since, Until } from '../parts/clock.ts'
-import { Mark, toneOf } from '../parts/mark.ts'
+import { Mark, spaced, toneOf } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
@@ -204,7 +204,7 @@ function spansOf(row: RepairRow): readonly Span[] {
       : [
           {
             id: `${row.id}/${i}`,
-            lane: `${prefix}${step.operation}`,
+            lane: `${prefix}${spaced(step.operation)}`,
             text: step.outcome ?? 'Running',
             tone: toneOf(step.outcome ?? 'Running'),
             from: step.startedAt,
@@ -242,8 +242,8 @@ const outputs = (row: RepairRow): readonly VNode[] =>
       : [
           h(
             'section',
-            { key: `${row.id}/${i}`, class: 'stack', 'aria-label': `Output of ${step.operation}` },
-            h('h2', {}, `Output of ${step.operation}`),
+            { key: `${row.id}/${i}`, class: 'stack', 'aria-label': `Output of ${spaced(step.operation)}` },
+            h('h2', {}, `Output of ${spaced(step.operation)}`),
             h('pre', { class: 'said' }, step.output),
           ),
         ],

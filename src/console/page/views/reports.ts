@@ -6,6 +6,7 @@ import { useAnswer, useApp, useCluster } from '../app.ts'
 import { Choice, Page } from '../frame.ts'
 import type { ReportAnswer, ReportCell, ReportKindShown, ReportSection } from '../../report.ts'
 import { Chart, Counts } from '../parts/charts.ts'
+import { Since } from '../parts/clock.ts'
 import { Notice, sentence, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { hrefOfObject } from '../parts/wait.ts'
@@ -107,6 +108,9 @@ const VIEW_OF: Readonly<Record<string, readonly [View, string]>> = {
   MachineComponentSet: ['rollouts', 'Rollouts'],
 }
 
+/** Reports write times for programs too. */
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/
+
 interface Row {
   readonly id: string
   readonly cells: readonly ReportCell[]
@@ -148,6 +152,7 @@ function Part({ section, cluster }: { readonly section: ReportSection; readonly 
   function shownCell(cell: ReportCell | undefined) {
     if (cell === undefined) return ''
     if (cell.value === null) return h('em', { class: 'soft' }, cell.text)
+    if (TIME.test(cell.text)) return h(Since, { at: Date.parse(cell.text) })
     return cell.object === undefined
       ? cell.text
       : h('a', { href: hrefOfObject(route, { cluster, ...cell.object }) }, cell.text)

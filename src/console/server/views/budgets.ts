@@ -1,5 +1,6 @@
 // What may still be disrupted in a cluster: limits with their remainder, breakers, blames, slot holders, and waiting permits. Pure.
 import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
+import { purposeOfPermit } from '#api/protocol/part.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { verdictNote } from '#explain/verdict.ts'
 import { decidingPolicies, limitsOf, type LimitsSeen } from '#explain/limits.ts'
@@ -20,6 +21,7 @@ import type {
 import type { ClusterState } from '../cluster-cache.ts'
 import type { MachineRow } from '../machine-row.ts'
 import { at, given, holdNotes, stamp, stampOr0 } from './parts.ts'
+import { windowText } from './window-text.ts'
 
 const ledgerOf = (cluster: ClusterState): DefenderLedger | undefined => cluster.list('ledgers')[0]
 
@@ -88,7 +90,7 @@ export function budgetRows(cluster: ClusterState, now: number): readonly BudgetR
       results,
     })),
     ...blameRows(ledger),
-    ...grantRows(cluster.name, ledger),
+    ...grantRows(cluster),
     ...waitingRows(cluster),
     ...windowRows(cluster, now),
   ]
@@ -109,12 +111,14 @@ const blameRows = (ledger: DefenderLedger | undefined): readonly BlameRow[] =>
     elsewhere: b.elsewhere,
   }))
 
-const grantRows = (cluster: string, ledger: DefenderLedger | undefined): readonly GrantRow[] =>
-  (ledger?.spec.grants ?? []).map((g) => ({
+function grantRows(cluster: ClusterState): readonly GrantRow[] {
+  const permits = new Map(cluster.list('permits').map((p) => [p.metadata.name, p.spec]))
+  return (ledgerOf(cluster)?.spec.grants ?? []).map((g) => ({
     id: `grant/${g.permit}/${g.target}`,
     row: 'Grant',
     permit: g.permit,
-    target: { cluster, kind: g.kind, name: g.name, ...given('namespace', g.namespace) },
+    ...given('purpose', permits.has(g.permit) ? purposeOfPermit(permits.get(g.permit)) : undefined),
+    target: { cluster: cluster.name, kind: g.kind, name: g.name, ...given('namespace', g.namespace) },
     operations: g.operations,
     state: g.state ?? 'Held',
     since: stampOr0(g.grantedAt),
@@ -123,6 +127,7 @@ const grantRows = (cluster: string, ledger: DefenderLedger | undefined): readonl
     ...given('rack', g.rack),
     ...given('pool', g.pool),
   }))
+}
 
 /** Further permits wait for the same gates. */
 const MOST_WAITING = 100
@@ -143,7 +148,7 @@ function waitingRows(cluster: ClusterState): readonly WaitingPermitRow[] {
       operations: spec.operations,
       targets: spec.targets.length,
       ...given('since', stamp(metadata.creationTimestamp)),
-      reason: spec.reason,
+      reason: purposeOfPermit(spec),
       gates: gates.map((v) => ({
         gate: v.gate,
         verdict: v.verdict,
@@ -161,6 +166,6 @@ const windowRows = (cluster: ClusterState, now: number): readonly WindowRow[] =>
   cluster.list('policies').flatMap(({ metadata: { name = '' }, spec }) => {
     if (spec.windows === undefined || spec.windows.length === 0) return []
     const { isOpen, nextAt } = openingOf(spec.windows, now)
-    const text = spec.windows.map((w) => `${w.cron} for ${w.duration} (${w.timeZone})`).join(' or ')
+    const text = spec.windows.map(windowText).join(' or ')
     return [{ id: `${name}/window`, row: 'Window', policy: name, isOpen, ...given('changesAt', nextAt), text }]
   })
