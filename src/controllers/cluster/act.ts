@@ -5,7 +5,7 @@ import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS, CLUSTER_LEAVES, FIELD_MANAGERS, FINALIZERS, programUser } from '#api/names.ts'
-import { type Addons, applyAddons } from './addons/built-in.ts'
+import { type Addons, applyAddons, GIVEN_WITHIN_MS, givenWithin } from './addons/built-in.ts'
 import { type ControlPlaneHost, NotYet } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { applyObject } from '#kube/apply.ts'
@@ -269,7 +269,11 @@ async function giveAddons(
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
   const wanted = await addons()
-  return applied(await clients.using(id, (client) => applyAddons({ client, clock, signal }, wanted)))
+  return applied(
+    await givenWithin(wanted, { signal, ms: GIVEN_WITHIN_MS }, (within) =>
+      clients.using(id, (client) => applyAddons({ client, clock, signal: within }, wanted)),
+    ),
+  )
 }
 
 /**

@@ -25,6 +25,7 @@ export interface PlayedClusters extends ClusterWorld {
   declareKubernetes(
     version: string,
     controlPlane?: Partial<NonNullable<Cluster['spec']['controlPlane']>>,
+    name?: string,
   ): Promise<void>
 }
 
@@ -64,8 +65,8 @@ export async function playedClusters(hub: PlayedHub = {}): Promise<PlayedCluster
       }
       return seen as Cluster
     },
-    declareKubernetes: (version, controlPlane = {}) =>
-      world.declare(NAME, {
+    declareKubernetes: (version, controlPlane = {}, name = NAME) =>
+      world.declare(name, {
         version,
         controlPlane: {
           flavor: 'kubernetes',

@@ -50,6 +50,7 @@ async function playWorkload(
   const given = statusOf?.(workload)
   if (isSet && given === undefined) await playMembers(admin, workload, replicas, away)
   const status = { observedGeneration, ...(given ?? ready) }
+  if (jsonEqual(workload['status'], status)) return
   await admin.update(type, { ...workload, status }, { subresource: 'status' })
 }
 

@@ -3,6 +3,7 @@ import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { deliverRelease, type ReleaseOrder } from '#delivery/deliver-release.ts'
+import { type Bound, endedWithin } from './within.ts'
 
 export interface Addons extends Pick<ReleaseOrder, 'kinds' | 'objects'> {
   /** KubeNode's version with a digest of the objects. A different value is applied again. */
@@ -30,3 +31,18 @@ export async function applyAddons(
   const failure = await deliverRelease(order)
   return failure === undefined ? { kind: 'Applied', version } : { kind: 'AddonFailed', version, ...failure }
 }
+
+/** Some two hundred objects, kinds first. */
+export const GIVEN_WITHIN_MS = 60_000
+
+export const givenWithin = (
+  { version }: Addons,
+  bound: Bound,
+  give: (signal: AbortSignal) => Promise<AddonsResult>,
+): Promise<AddonsResult> =>
+  endedWithin(bound, give, (message) => ({
+    kind: 'AddonFailed',
+    version,
+    object: 'the API server of the cluster',
+    message,
+  }))

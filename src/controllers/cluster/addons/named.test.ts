@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
+import { systemClock } from '#lib/system-clock.ts'
+import { addonsOf, applyAddons, givenWithin } from './built-in.ts'
 import { addonsWithin, deliverAddons } from './named.ts'
 
 const cluster = {
@@ -22,6 +24,16 @@ const hang = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
   })
 
+const hanging = new Proxy(
+  {},
+  {
+    get:
+      () =>
+      (...args: readonly { signal?: AbortSignal }[]) =>
+        hang(args.findLast((a) => a?.signal !== undefined)?.signal ?? AbortSignal.timeout(60_000)),
+  },
+)
+
 test('a cluster that hangs frees its worker: what was applied is unknown, what was not is missing, what no commit names is still there', async () => {
   const results = await addonsWithin(cluster, { signal: new AbortController().signal, ms: 5 }, hang)
   expect(results.map(({ name, healthy }) => `${name} ${healthy}`)).toEqual([
@@ -37,21 +49,25 @@ test('a cluster that hangs frees its worker: what was applied is unknown, what w
 })
 
 test('the delivery itself gives up at the bound, whatever its API server does', async () => {
-  const client = new Proxy(
-    {},
-    {
-      get:
-        () =>
-        (...args: readonly { signal?: AbortSignal }[]) =>
-          hang(args.findLast((a) => a?.signal !== undefined)?.signal ?? AbortSignal.timeout(60_000)),
-    },
-  )
   const none = { ...cluster, spec: {}, status: {} } as Cluster
   const clock = { now: () => 0 }
   const results = await addonsWithin(none, { signal: new AbortController().signal, ms: 5 }, (signal) =>
-    deliverAddons({ client, clock, signal } as never, none),
+    deliverAddons({ client: hanging, clock, signal } as never, none),
   )
   expect(results).toEqual([])
+})
+
+test('kinds and roles of every control plane give up at their bound too, and that is a failed addon', async () => {
+  const addons = addonsOf('1', [], [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kubenode-system' } }])
+  const result = await givenWithin(addons, { signal: new AbortController().signal, ms: 5 }, (signal) =>
+    applyAddons({ client: hanging, clock: systemClock, signal } as never, addons),
+  )
+  expect(result).toEqual({
+    kind: 'AddonFailed',
+    version: addons.version,
+    object: 'the API server of the cluster',
+    message: 'it did not take all objects within 0.005 s',
+  })
 })
 
 test('an error of another kind, and the end of the process, stay errors', async () => {

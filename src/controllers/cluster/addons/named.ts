@@ -11,6 +11,7 @@ import type { Observed } from '#delivery/observe.ts'
 import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { deliverInside, type InsideTools } from '../control-planes/deliver-inside.ts'
+import { type Bound, endedWithin } from './within.ts'
 
 /** The result of one addon. False: an object of it was refused or is broken. Unknown: it is applied, but may be waiting for machines. */
 export interface NamedResult {
@@ -59,22 +60,13 @@ export async function deliverAddons(tools: InsideTools, cluster: Cluster): Promi
   )
 }
 
-/** An API server, or a webhook of its administrator, that hangs must not hold the worker that other Clusters need. The next pass continues. */
 export const ADDONS_WITHIN_MS = 30_000
 
-export async function addonsWithin(
+export const addonsWithin = (
   cluster: Cluster,
-  { signal, ms }: { readonly signal: AbortSignal; readonly ms: number },
+  bound: Bound,
   deliverWith: (signal: AbortSignal) => Promise<readonly NamedResult[]>,
-): Promise<readonly NamedResult[]> {
-  const within = AbortSignal.timeout(ms)
-  try {
-    return await deliverWith(AbortSignal.any([signal, within]))
-  } catch (error) {
-    if (signal.aborted || !within.aborted) throw error
-    return unanswered(cluster, `it did not take all objects within ${ms / 1_000} s`)
-  }
-}
+): Promise<readonly NamedResult[]> => endedWithin(bound, deliverWith, (message) => unanswered(cluster, message))
 
 /** What was applied before is unknown and not unhealthy. Other declared addons are still missing, and those that are no longer named must still be removed. */
 function unanswered(cluster: Cluster, message: string): readonly NamedResult[] {
