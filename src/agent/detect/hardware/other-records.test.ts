@@ -1,5 +1,5 @@
 // Records of other programs: real files and real sockets, and what a hostile one may put into them.
-import { chmodSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -9,11 +9,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
 import { DETECTOR_DEFAULTS } from '#api/agent-config/detector-settings.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
+import { seededRandom } from '#lib/random.ts'
 import { hostOf } from '#test/doubles/node/host-of-files.ts'
 import type { Reading } from '../builtin/reading.ts'
 import { isOfRoot, judgeDcgm } from './dcgm.ts'
 import { judgeFpgas } from './fpga.ts'
 import { dcgmDetection, LOOKS_WITHOUT_SOURCE, rasDetection, redfishDetection } from './other-records.ts'
+import { newestRows } from './sqlite-end.ts'
 import { criticalParts, membersOf, redfishAccess, SYSTEMS } from './redfish.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'kubenode-records-'))
@@ -102,10 +104,10 @@ describe('rasdaemon', () => {
     expect(findings(await both())).toEqual(all)
     expect(findings(await both())).toEqual(all)
     writeFileSync(file, Buffer.alloc(8_388_609))
-    await expect(both()).rejects.toThrow(/limit 8388608/)
+    await expect(both()).rejects.toThrow('not an SQLite file')
     expect(findings(await both())).toEqual(all)
     writeFileSync(second, Buffer.alloc(8_388_609))
-    for (let n = 0; n < 2; n++) await expect(both()).rejects.toThrow(/limit 8388608/)
+    for (let n = 0; n < 2; n++) await expect(both()).rejects.toThrow('not an SQLite file')
     rmSync(second)
   })
 
@@ -118,9 +120,78 @@ describe('rasdaemon', () => {
     symlinkSync(file, link)
     expect(await rasDetection(host, { now: () => now }, [link])()).toEqual([])
     writeFileSync(file, Buffer.alloc(8_388_609))
-    await expect(look()).rejects.toThrow(/limit 8388608/)
+    await expect(look()).rejects.toThrow('not an SQLite file')
     writeFileSync(file, 'SQLite format 3\0 and then not')
     await expect(look()).rejects.toThrow()
+  })
+
+  describe('above 8 MiB', () => {
+    const corrected = (rows: number, at = '2026-01-31 11:40:00 +0000'): string =>
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})
+       insert into mc_event (timestamp, err_count, err_type, err_msg, label) select '${at}', 1, 'Corrected', printf('%0200d', i), 'other' from n`
+    const add = (...statements: readonly string[]): void => {
+      const database = new DatabaseSync(file)
+      for (const sql of statements) database.exec(sql)
+      database.close()
+    }
+
+    test('the end of each table is read, up to the last boot', async () => {
+      const ofThisBoot = '2026-01-31 11:30:00 +0000'
+      record(
+        mc('2026-01-31 10:00:00 +0000', 'Uncorrected', 'of the last boot'),
+        corrected(50_000, '2026-01-31 10:30:00 +0000'),
+        mc(ofThisBoot, 'Uncorrected', `DIMM1 ${'x'.repeat(10_000)}`),
+        corrected(3_000),
+        fatalPcie('0000:3b:00.0'),
+        `insert into mce_record (timestamp, status, cpu, bank_name) values ('${ofThisBoot}', -4710765210229538552, 12, 'Load store')`,
+        'create index by_time on mc_event (timestamp)',
+        'create view aer as select * from aer_event',
+      )
+      expect(statSync(file).size).toBeGreaterThan(8_388_608)
+      const said = findings(await look())
+      expect(said.map((text) => text.slice(0, 30))).toEqual([
+        'MemoryFaulty: DIMM1 xxxxxxxxxx',
+        'CPUFaulty: CPU 12 Load store: ',
+        'PCIeFaulty: 0000:3b:00.0: a fa',
+      ])
+    })
+
+    test('what was found earlier in this boot stays, when more came since than is read', async () => {
+      record(mc('2026-01-31 11:30:00 +0000', 'Uncorrected', 'DIMM1'))
+      const detect = rasDetection(host, { now: () => now }, [file])
+      const lost = ['MemoryFaulty: DIMM1: uncorrectable memory errors']
+      expect(findings(await detect())).toEqual(lost)
+      add(corrected(50_000))
+      expect(findings(await detect())).toEqual(lost)
+      // An agent that reads it for the first time now does not know it.
+      expect(findings(await look())).toEqual([])
+    })
+
+    test('any damage is an error or a shorter answer, and never an endless look', async () => {
+      record(corrected(50_000), mc('2026-01-31 11:30:00 +0000', 'Uncorrected', 'DIMM1'))
+      const bytes = readFileSync(file)
+      const random = seededRandom(68)
+      for (let n = 0; n < 200; n++) {
+        // In the headers, where damage leads astray: of the file, and of pages.
+        const damage = Array.from({ length: 4 }, () => {
+          const at = random.below(2) * 4_096 * random.below(2_000) + random.below(120)
+          return [at, bytes.readUInt8(at)] as const
+        })
+        for (const [at] of damage) bytes[at] = random.below(256)
+        const read = async (offset: number, length: number) => {
+          if (offset + length > bytes.length) throw new Error('cut')
+          return bytes.subarray(offset, offset + length)
+        }
+        let pages = 0
+        const counted: typeof read = (...of) => (pages++, read(...of))
+        const limits = { pages: 50, isOld: () => false }
+        await newestRows(counted, ['mc_event', 'mce_record'], limits).catch((error: unknown) =>
+          expect(error).toBeInstanceOf(Error),
+        )
+        expect(pages).toBeLessThan(200)
+        for (const [at, byte] of damage.toReversed()) bytes[at] = byte
+      }
+    })
   })
 
   test('a label without end is cut, and controls no terminal', async () => {

@@ -1,6 +1,6 @@
 // Detectors that ask what other programs know about the hardware: rasdaemon's record, DCGM's exporter, the management controller. Each says nothing where that is absent.
 import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { getuid } from 'node:process'
 import { DETECTOR_CONDITIONS, type DetectorSettings } from '#api/agent-config/detector-settings.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -8,7 +8,8 @@ import { defined } from '#lib/defined.ts'
 import type { HostFiles } from '../../metrics/host-files.ts'
 import type { Reading } from '../builtin/reading.ts'
 import { DCGM_PORT, isOfRoot, judgeDcgm } from './dcgm.ts'
-import { judgeRas, RAS_FILES, type RasFaults, rasFaults } from './rasdaemon.ts'
+import { judgeRas, RAS_FILES, type RasFaults, rasFaults, rasFaultsAtEnd } from './rasdaemon.ts'
+import type { ReadAt } from './sqlite-end.ts'
 import {
   CHASSIS,
   criticalParts,
@@ -21,7 +22,7 @@ import {
 
 type Detect = () => Promise<readonly Reading[]>
 
-/** Some forty thousand events. A record that grew beyond is left out, and its detector counts as failed. */
+/** Some forty thousand events. Of a record that grew beyond, only the end of each table is read. */
 const MAX_RECORD_BYTES = 8_388_608
 const MAX_ACCESS_BYTES = 65_536
 /** Eight GPUs with every counter of the exporter take some hundred kilobytes. */
@@ -36,11 +37,11 @@ interface OwnFile {
 }
 
 /** A file that only the agent's user may write: undefined if there is none, or it is as before. In a thread of its own, since disks hang. */
-async function ownFile(
+async function withOwnFile<T>(
   path: string,
-  maxBytes: number,
   { before, mode }: { readonly before?: string | undefined; readonly mode: number },
-): Promise<OwnFile | undefined> {
+  use: (file: FileHandle, size: number) => Promise<T>,
+): Promise<{ readonly value: T; readonly changed: string } | undefined> {
   const file = await open(path, constants.O_RDONLY + constants.O_NOFOLLOW + constants.O_NONBLOCK).catch(() => undefined)
   if (file === undefined) return undefined
   try {
@@ -50,19 +51,34 @@ async function ownFile(
     // oxlint-disable-next-line no-bitwise -- the mode is a set of bits
     if (!stat.isFile() || stat.uid !== getuid?.() || (stat.mode & mode) !== 0)
       throw new Error(`${path} may be written or read by others than the agent's user`)
-    if (stat.size > maxBytes) throw new Error(`${path} has ${stat.size} bytes (limit ${maxBytes})`)
-    const bytes = Buffer.alloc(stat.size)
-    const { bytesRead } = await file.read(bytes, 0, stat.size, 0)
-    return { bytes: bytes.subarray(0, bytesRead), changed }
+    return { value: await use(file, stat.size), changed }
   } finally {
     await file.close()
   }
 }
 
+async function ownFile(
+  path: string,
+  maxBytes: number,
+  wanted: { readonly before?: string | undefined; readonly mode: number },
+): Promise<OwnFile | undefined> {
+  const read = await withOwnFile(path, wanted, async (file, size) => {
+    if (size > maxBytes) throw new Error(`${path} has ${size} bytes (limit ${maxBytes})`)
+    return readWhole(file, size)
+  })
+  return read === undefined ? undefined : { bytes: read.value, changed: read.changed }
+}
+
+async function readWhole(file: FileHandle, size: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(size)
+  const { bytesRead } = await file.read(bytes, 0, size, 0)
+  return bytes.subarray(0, bytesRead)
+}
+
 const WRITABLE_BY_OTHERS = 0o022
 const READABLE_BY_OTHERS = 0o077
 
-/** Read whole and opened in memory: no lock delays rasdaemon, and a disk that hangs does not hang the agent. Only when it has changed. */
+/** Read, and opened in memory: no lock delays rasdaemon, and a disk that hangs does not hang the agent. Only when it has changed. */
 export function rasDetection(host: HostFiles, clock: Pick<Clock, 'now'>, files = RAS_FILES): Detect {
   const known = new Map<string, { readonly changed: string; readonly faults: RasFaults }>()
   const broken = new Set<string>()
@@ -71,9 +87,10 @@ export function rasDetection(host: HostFiles, clock: Pick<Clock, 'now'>, files =
     for (const path of files)
       try {
         const before = known.get(path)?.changed
-        const record = await ownFile(path, MAX_RECORD_BYTES, { before, mode: WRITABLE_BY_OTHERS })
-        if (record !== undefined)
-          known.set(path, { changed: record.changed, faults: await faultsIn(record.bytes, host, clock) })
+        const record = await withOwnFile(path, { before, mode: WRITABLE_BY_OTHERS }, (file, size) =>
+          faultsIn(file, size, { bootedAtMs: bootedAt(host, clock), before: known.get(path)?.faults ?? new Map() }),
+        )
+        if (record !== undefined) known.set(path, { changed: record.changed, faults: record.value })
         broken.delete(path)
       } catch (error) {
         failures.push({ error, isNew: !broken.has(path) })
@@ -87,13 +104,25 @@ export function rasDetection(host: HostFiles, clock: Pick<Clock, 'now'>, files =
   }
 }
 
-async function faultsIn(bytes: Buffer, host: HostFiles, clock: Pick<Clock, 'now'>): Promise<RasFaults> {
+const bootedAt = (host: HostFiles, clock: Pick<Clock, 'now'>): number =>
+  clock.now() - Number.parseFloat(host.read('/proc/uptime') ?? '') * MS_PER_S
+
+async function faultsIn(
+  file: FileHandle,
+  size: number,
+  of: { readonly bootedAtMs: number; readonly before: RasFaults },
+): Promise<RasFaults> {
   const { DatabaseSync } = await import('node:sqlite')
   const database = new DatabaseSync(':memory:')
+  const read: ReadAt = async (offset, bytes) => {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(bytes), 0, bytes, offset)
+    if (bytesRead < bytes) throw new Error('the record is cut')
+    return buffer
+  }
   try {
-    database.deserialize(bytes)
-    const uptimeMs = Number.parseFloat(host.read('/proc/uptime') ?? '') * MS_PER_S
-    return rasFaults(database, clock.now() - uptimeMs)
+    if (size > MAX_RECORD_BYTES) return await rasFaultsAtEnd(read, { database, ...of })
+    database.deserialize(await readWhole(file, size))
+    return rasFaults(database, of.bootedAtMs)
   } finally {
     database.close()
   }

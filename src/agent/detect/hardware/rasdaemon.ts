@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Reading } from '../builtin/reading.ts'
 import { readingOf } from './finding.ts'
+import { type Cell, newestRows, type ReadAt } from './sqlite-end.ts'
 
 export const RAS_FILES: readonly string[] = [
   '/var/lib/rasdaemon/ras-mc_event.db',
@@ -88,6 +89,38 @@ export function rasFaults(database: DatabaseSync, bootedAtMs: number): RasFaults
         found.get(table.type)?.add(`${part.trim().slice(0, MAX_PART)}: ${table.what}`)
     }
   return found
+}
+
+const MOST_PAGES = 512
+const NAMES = TABLES.map(({ name }) => name)
+
+/**
+ * The same of a record that is too large to be read whole: what it says about this boot, from the end of each table. `before`: what was found earlier in this boot
+ * stays where a table has more pages than are read.
+ */
+export async function rasFaultsAtEnd(
+  read: ReadAt,
+  {
+    database,
+    bootedAtMs,
+    before,
+  }: { readonly database: DatabaseSync; readonly bootedAtMs: number; readonly before: RasFaults },
+): Promise<RasFaults> {
+  const isOld = (columns: readonly string[], row: readonly Cell[]): boolean => {
+    const at = row[columns.indexOf('timestamp')]
+    return typeof at === 'string' && Date.parse(at) < bootedAtMs
+  }
+  const tables = await newestRows(read, NAMES, { pages: MOST_PAGES, isOld })
+  for (const [name, { columns, rows }] of tables) {
+    database.exec(`create table ${name} (${columns.join(', ')})`)
+    const insert = database.prepare(`insert into ${name} values (${columns.map(() => '?').join(', ')})`)
+    database.exec('begin')
+    for (const row of rows) insert.run(...columns.map((_, i) => row[i] ?? null))
+    database.exec('commit')
+  }
+  const found = rasFaults(database, bootedAtMs)
+  if (![...tables.values()].some(({ isCut }) => isCut)) return found
+  return new Map([...found].map(([type, faults]) => [type, new Set([...faults, ...(before.get(type) ?? [])])]))
 }
 
 /** A host may have the record of an earlier installation too: what any of them says counts. */
