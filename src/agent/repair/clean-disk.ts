@@ -1,6 +1,6 @@
 // Frees space: removes old regular files below listed folders, oldest first, until enough is free. Never removes an open file, never follows a link,
 // never removes more than a bounded number. A dry run finds the same files and removes none.
-import { readdirSync, realpathSync, statSync, statfsSync } from 'node:fs'
+import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
@@ -8,6 +8,7 @@ import { counted } from '#lib/counted.ts'
 import { printableLine } from '#lib/printable.ts'
 import { outputOf } from '../detect/npd/service-state.ts'
 import { onNode, type NodeDir } from '../node-dir.ts'
+import { spaceAt } from '../played-host.ts'
 import { findFiles, removeFound, type FoundFile } from './folder-walk.ts'
 import type { JobOperation } from './plan.ts'
 import type { StepResult } from './steps.ts'
@@ -53,10 +54,12 @@ export async function cleanDisk(
     return { outcome: 'Failed', output: `${forbidden.path} is not below one of ${CLEANABLE.join(', ')}` }
   // The folders themselves may be on other disks than the node's root.
   const roots = cleanings.flatMap((c) => rootOf(dir, c.path).map((root) => ({ ...c, root })))
-  const spaces = new Spaces(wanted.dryRun)
-  const lowest = (): number => Math.min(...[...roots.map(({ root }) => root), dir.root].map((r) => spaces.percent(r)))
+  const spaces = new Spaces(dir, wanted.dryRun)
+  const lowest = async (): Promise<number> =>
+    Math.min(...(await Promise.all([...roots.map(({ root }) => root), dir.root].map((r) => spaces.percent(r)))))
   const isOverShare = roots.some((c) => c.maxShare !== undefined)
-  if (lowest() >= wanted.untilFree && !isOverShare) return { outcome: 'Skipped', output: `${lowest()} % are free` }
+  const before = await lowest()
+  if (before >= wanted.untilFree && !isOverShare) return { outcome: 'Skipped', output: `${before} % are free` }
   const isHost = dir.root === '/' && !wanted.dryRun
   const images = wanted.images && isHost ? await removeImages() : ''
   const journals = wanted.journal && isHost ? await removeJournals(wanted.olderThan) : ''
@@ -65,12 +68,12 @@ export async function cleanDisk(
   let left = MAX_REMOVED
   for (const { root, path, ...rule } of roots) {
     const found = await findFiles(root, LIMITS, () => true)
-    const { blocks, bsize } = statfsSync(root)
+    const { blocks, bsize } = await spaceAt(dir, root)
     const candidates = removable(found, rule, { now: clock.now(), diskBytes: blocks * bsize })
     const here = { path, files: 0, bytes: 0, largest: undefined as FoundFile | undefined }
     for (let n = 0; n < candidates.length && left > 0; n += AT_ONCE) {
       // A directory over its own limit is cut down to it, however much is free.
-      if (rule.maxShare === undefined && spaces.percent(root) >= wanted.untilFree) break
+      if (rule.maxShare === undefined && (await spaces.percent(root)) >= wanted.untilFree) break
       signal.throwIfAborted()
       const isOpen = await open.now()
       for (const file of candidates.slice(n, n + Math.min(AT_ONCE, left))) {
@@ -84,7 +87,7 @@ export async function cleanDisk(
     }
     removed.push(here)
   }
-  const free = lowest()
+  const free = await lowest()
   if (wanted.dryRun) return { outcome: 'Succeeded', output: wouldRemove(removed, free) }
   const output = `removed ${totalOf(removed)}${images}${journals}, ${free} % are free`
   return { outcome: free >= wanted.untilFree ? 'Succeeded' : 'Failed', output }
@@ -108,15 +111,17 @@ function wouldRemove(removed: readonly Removed[], free: number): string {
 
 /** What is free on each file system. A dry run counts what it would have freed. */
 class Spaces {
+  readonly #dir: NodeDir
   readonly #isDryRun: boolean
   readonly #freed = new Map<number, { bytes: number; files: number }>()
 
-  constructor(isDryRun: boolean) {
+  constructor(dir: NodeDir, isDryRun: boolean) {
+    this.#dir = dir
     this.#isDryRun = isDryRun
   }
 
-  percent(path: string): number {
-    const { bavail, bsize, blocks, ffree, files } = statfsSync(path)
+  async percent(path: string): Promise<number> {
+    const { bavail, bsize, blocks, ffree, files } = await spaceAt(this.#dir, path)
     const freed = this.#freed.get(statSync(path).dev) ?? { bytes: 0, files: 0 }
     const more = Math.floor(freed.bytes / bsize)
     return leastFree({ bavail: bavail + more, blocks, ffree: ffree + freed.files, files })

@@ -76,7 +76,7 @@ export const localFleet = {
     cause:
       'The fault needs a machine of its own, or the fleet, the node or the process that should have it is not there.',
     check: 'kubenode local status; kubenode get nodes',
-    do: 'start the fleet, and choose hung, network or kernel-log on one of its nodes',
+    do: 'start the fleet with process nodes, and name one of them',
   },
   KN1232: {
     cause: 'The commit lacks the file with the keys that nodes trust.',

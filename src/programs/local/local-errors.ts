@@ -108,7 +108,7 @@ export const localErrors = errorTable({
   },
   KN1234: {
     text: 'cannot provoke the fault {fault} here: {why}',
-    next: 'choose hung, network or kernel-log on a fleet whose nodes are processes; on a systemd machine, break it from inside: machinectl shell NODE',
+    next: 'use a fleet whose nodes are processes; on a systemd machine, break it from inside: machinectl shell NODE',
   },
   KN1234_stopped: {
     text: 'cannot provoke a fault: the fleet in {folder} does not run',

@@ -7,6 +7,9 @@ export interface NodeLayout {
   readonly root: string
   /** The hardware that the node shows; not there unless someone plays a fault of it. */
   readonly sys: string
+  /** Its disk and its clock, while someone plays a fault of them; `#agent/played-host.ts` reads the same files. */
+  readonly playedDisk: string
+  readonly playedClock: string
   readonly state: string
   readonly logs: string
   /** What the agent needs to join; it removes the file once it has joined. */
@@ -29,6 +32,8 @@ export function nodeLayout(base: string, machine: string): NodeLayout {
     dir,
     root: join(dir, 'root'),
     sys: join(dir, 'root/sys'),
+    playedDisk: join(dir, 'played-disk'),
+    playedClock: join(dir, 'played-clock'),
     state: join(dir, 'state'),
     logs: join(dir, 'logs'),
     join: join(dir, 'join.json'),

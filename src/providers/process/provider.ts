@@ -229,6 +229,8 @@ class ProcessProvider implements Provider {
     if ((await endAll(node, record.agent?.pid, clock)) === 'Left') throw leftOver(node)
     // After a boot, a kernel finds its hardware and counts the errors of it from zero.
     await rm(node.sys, { recursive: true, force: true })
+    // And its clock is set from the hardware.
+    await rm(node.playedClock, { force: true })
     await writeWhole(node.bootId, `${this.#newBootId()}\n`)
     const { agent: _, ...rest } = rebooting
     const running: NodeRecord = { ...rest, state: 'Running' }

@@ -1,6 +1,6 @@
 // Runs the built-in detectors: each at its interval with jitter, one run per detector at a time, every run bounded. A failed run reports nothing and is counted.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import { readFile, statfs } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -8,6 +8,7 @@ import type { KubeClient } from '#kube/client.ts'
 import type { Files } from '../../files/port.ts'
 import { isNodeFrozen } from '../../frozen.ts'
 import { pairFile, onNode, type NodeDir } from '../../node-dir.ts'
+import { clockAheadMs, spaceAt } from '../../played-host.ts'
 import type { ComponentProblem } from '../component-problems.ts'
 import { HealthCheck, realHealthPorts } from '../npd/health-check.ts'
 import type { HealthComponent, HealthOptions } from '../npd/health-options.ts'
@@ -206,7 +207,7 @@ export class Detectors {
     return async () => {
       const stats = await Promise.all(
         settings.disk.paths.map(async (path) => {
-          const stat = await statfs(onNode(dir, path)).catch(() => undefined)
+          const stat = await spaceAt(dir, onNode(dir, path)).catch(() => undefined)
           return stat === undefined ? [] : [{ path, stat }]
         }),
       )
@@ -239,12 +240,13 @@ export class Detectors {
   }
 
   #clock(): Detect {
-    const { client, clock, settings } = this.#deps
+    const { client, clock, settings, dir } = this.#deps
     let before: number | undefined
     return async () => {
       const beganAt = clock.now()
       const answer = await client.raw({ method: 'GET', path: '/version', timeoutMs: CALL_MS }).catch(() => undefined)
-      const now = skewMs(answer?.headers['date'], beganAt, clock.now())
+      const ahead = clockAheadMs(dir)
+      const now = skewMs(answer?.headers['date'], beganAt + ahead, clock.now() + ahead)
       const reading = judgeSkew(before, now, settings.clock.maxSkewMs)
       before = now
       return reading === undefined ? [] : [reading]

@@ -1,12 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { nodeDir } from '#agent/node-dir.ts'
+import { clockAheadMs, spaceAt } from '#agent/played-host.ts'
+import { cleanDisk, leastFree } from '#agent/repair/clean-disk.ts'
 import { readStat } from '#agent/supervise/proc.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { nodeLayout, type NodeLayout } from '#providers/process/layout.ts'
 import { provoke, undo } from './break-node.ts'
-import { FAULTS, POSSIBLE, whyImpossible } from './faults.ts'
 
 let folder = ''
 let node: NodeLayout
@@ -76,6 +79,31 @@ test('a part is broken as its kernel would say it, and well again when it is und
   expect(existsSync(join(node.root, 'sys/bus/pci/devices/0000:3b:00.0/aer_dev_fatal'))).toBe(true)
 })
 
-test('each fault is possible on a process node, or there is a reason', () => {
-  for (const fault of FAULTS) expect(POSSIBLE[fault] === undefined).toBe(whyImpossible(fault, 'process') !== undefined)
+test('a disk is full until its old files are cleaned, as the agent would, and is that of this machine again when undone', async () => {
+  mkdirSync(node.root, { recursive: true })
+  writeFileSync(join(node.root, 'program'), Buffer.alloc(1_000_000, 'x'))
+  const dir = nodeDir(node.dir)
+  const freePercent = async () => leastFree(await spaceAt(dir, node.root))
+  const own = await freePercent()
+  provoke('disk', node, {})
+  expect(await freePercent()).toBeLessThan(10)
+  const wanted = { olderThan: '168h', journal: false, images: true, untilFree: 20, dryRun: false }
+  const cleaned = await cleanDisk({ dir, clock: systemClock }, wanted, new AbortController().signal)
+  expect(cleaned.outcome).toBe('Succeeded')
+  expect(await freePercent()).toBeGreaterThanOrEqual(20)
+  undo('disk', node, {})
+  expect(await freePercent()).toBe(own)
+  expect(readdirSync(join(node.root, 'var/tmp'))).toEqual([])
+})
+
+test('a clock is ahead until it is undone, and never that of a whole host', () => {
+  const dir = nodeDir(node.dir)
+  expect(clockAheadMs(dir)).toBe(0)
+  provoke('clock', node, {})
+  expect(clockAheadMs(dir)).toBe(60_000)
+  expect(clockAheadMs(nodeDir(node.dir, '/'))).toBe(0)
+  writeFileSync(node.playedClock, 'soon')
+  expect(clockAheadMs(dir)).toBe(0)
+  undo('clock', node, {})
+  expect(existsSync(node.playedClock)).toBe(false)
 })

@@ -15,7 +15,8 @@ import { businessFolders, layoutOf, readState } from '../layout.ts'
 import { localErrors } from '../local-errors.ts'
 import { isLocked } from '../lock.ts'
 import { ownFleetFolder } from '../own-fleet.ts'
-import { type Fault, PARTS, type PartFault, POSSIBLE, whyImpossible } from './faults.ts'
+import { emptyDisk, endClock, fillDisk, setClock } from './disk-and-clock.ts'
+import { FACTS, type Fault, PARTS, type PartFault, whyImpossible } from './faults.ts'
 
 export interface BreakAsked {
   readonly data?: string
@@ -30,10 +31,9 @@ export function breakNode(fault: Fault, node: string, asked: BreakAsked, io: Io)
   if (!existsSync(layout.state)) throw new KubeNodeError(localErrors.KN1215({ data }))
   if (!isLocked(layout)) throw new KubeNodeError(localErrors.KN1234_stopped({ folder: data }))
   const driver: Driver = readState(layout)?.driver ?? 'process'
-  const why = whyImpossible(fault, driver)
-  const facts = POSSIBLE[fault]
-  if (why !== undefined || facts === undefined)
-    throw new KubeNodeError(localErrors.KN1234({ fault, why: why ?? 'it is unknown' }))
+  const why = whyImpossible(driver)
+  if (why !== undefined) throw new KubeNodeError(localErrors.KN1234({ fault, why }))
+  const facts = FACTS[fault]
   const found = nodeNamed(
     node,
     businessFolders(layout).map((cluster) => layout.cluster(cluster).nodes),
@@ -64,6 +64,8 @@ function nodeNamed(name: string, folders: readonly string[]): NodeLayout {
 
 export function provoke(fault: Fault, node: NodeLayout, asked: BreakAsked): string {
   if (fault === 'kernel-log') return writeLine(node)
+  if (fault === 'disk') return fillDisk(node)
+  if (fault === 'clock') return setClock(node)
   if (PARTS[fault] !== undefined) return playPart(PARTS[fault], 'broken', node)
   const { what, id } = targetOf(fault, node, asked)
   process.kill(id.pid, 'SIGSTOP')
@@ -72,6 +74,8 @@ export function provoke(fault: Fault, node: NodeLayout, asked: BreakAsked): stri
 
 export function undo(fault: Fault, node: NodeLayout, asked: BreakAsked): string {
   if (fault === 'kernel-log') return 'nothing to undo: the line stays in the log, and its condition ends by itself'
+  if (fault === 'disk') return emptyDisk(node)
+  if (fault === 'clock') return endClock(node)
   if (PARTS[fault] !== undefined) return playPart(PARTS[fault], 'well', node)
   const { what, id } = targetOf(fault, node, asked)
   process.kill(id.pid, 'SIGCONT')

@@ -1,4 +1,4 @@
-// The faults that a person may provoke on a node of the local fleet: what happens then, where to watch it, and why a driver cannot have it. Data.
+// The faults that a person may provoke on a node of the local fleet: what happens then, and where to watch it. Data.
 import type { Driver } from '../driver.ts'
 
 export const FAULTS = ['hung', 'network', 'kernel-log', 'memory', 'card', 'disk', 'clock'] as const
@@ -16,8 +16,8 @@ interface FaultFacts {
 const WHY = (node: string): string => `kubenode why node/${node}`
 const JOBS = (): string => 'kubenode get remedyoperationjobs'
 
-/** Faults of a process node. The others need a machine of their own. */
-export const POSSIBLE: Readonly<Partial<Record<Fault, FaultFacts>>> = {
+/** Of process nodes. */
+export const FACTS: Readonly<Record<Fault, FaultFacts>> = {
   hung: {
     effect: 'the agent finds the component frozen, and a rule has it restarted under a permit',
     watch: JOBS,
@@ -45,6 +45,18 @@ export const POSSIBLE: Readonly<Partial<Record<Fault, FaultFacts>>> = {
     watch: JOBS,
     ends: 'the reboot ends it: after a boot a kernel counts from zero',
   },
+  disk: {
+    effect:
+      'the agent finds less than a tenth of the disk free within half a minute; after five minutes a rule has it remove old files of /var/tmp',
+    watch: WHY,
+    ends: 'the cleaning ends it; --undo also takes the small disk away',
+  },
+  clock: {
+    effect:
+      'the agent compares its clock with the API server every five minutes, and needs to find it off twice; a rule restarts the time service, and then reboots the node; a rule in DryRun only shows it',
+    watch: WHY,
+    ends: 'the reboot ends it: after a boot the clock is set from the hardware',
+  },
 }
 
 /** What a part of the hardware says in /sys when it fails: each file of the node, and what is in it before and after. */
@@ -71,14 +83,6 @@ export interface PartFault {
   readonly counter: { readonly file: string; readonly well: string; readonly broken: string }
 }
 
-const SHARED = 'the nodes are processes of this machine and share its'
-const IMPOSSIBLE: Readonly<Record<string, string>> = {
-  disk: `${SHARED} disks`,
-  clock: `${SHARED} clock`,
-}
-
 /** Undefined: it is possible. */
-export function whyImpossible(fault: Fault, driver: Driver): string | undefined {
-  if (driver === 'nspawn') return 'the nodes are systemd machines'
-  return POSSIBLE[fault] === undefined ? IMPOSSIBLE[fault] : undefined
-}
+export const whyImpossible = (driver: Driver): string | undefined =>
+  driver === 'nspawn' ? 'the nodes are systemd machines' : undefined

@@ -1,0 +1,46 @@
+// The disk and the clock that a node shows which is a folder of another machine, while someone plays a fault of them: two files in the node's own folder. A node
+// that is a whole host has none: what these files say is never read there.
+import { readFileSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { NodeDir } from './node-dir.ts'
+import { findFiles } from './repair/folder-walk.ts'
+
+/** Bytes of the only file system of the node. */
+export const playedDiskFile = (path: string): string => join(path, 'played-disk')
+/** Milliseconds that the clock of the node is ahead. */
+export const playedClockFile = (path: string): string => join(path, 'played-clock')
+
+export interface Space {
+  readonly bavail: number
+  readonly blocks: number
+  readonly bsize: number
+  readonly ffree: number
+  readonly files: number
+}
+
+const BLOCK = 4_096
+/** Of a folder that someone filled with more, the rest does not count. */
+const LIMITS = { entries: 20_000, depth: 16 }
+
+function playedNumber({ root }: NodeDir, file: string): number | undefined {
+  if (root === '/') return undefined
+  try {
+    const text = readFileSync(file, 'latin1').trim()
+    return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What is free at a path on this machine, which belongs to the node. */
+export async function spaceAt(dir: NodeDir, path: string): Promise<Space> {
+  const real = await statfs(path)
+  const bytes = playedNumber(dir, playedDiskFile(dir.path)) ?? 0
+  if (bytes <= 0) return real
+  const used = (await findFiles(dir.root, LIMITS, () => true)).reduce((sum, file) => sum + file.bytes, 0)
+  const [blocks, taken] = [Math.floor(bytes / BLOCK), Math.ceil(used / BLOCK)]
+  return { bavail: Math.max(0, blocks - taken), blocks, bsize: BLOCK, ffree: 0, files: 0 }
+}
+
+export const clockAheadMs = (dir: NodeDir): number => playedNumber(dir, playedClockFile(dir.path)) ?? 0
