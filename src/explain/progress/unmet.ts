@@ -103,6 +103,9 @@ export function unmet(all: FleetSeen, commit: string, called = shortCommit(commi
     // A user's fleet may have none in a cluster; after the release has succeeded, everything that git declares exists.
     if (declared(c) === 0 && out.length > 0) out.push(`${c.name} has no MachineSet yet`)
     if (readyMachines(c) < declared(c)) out.push(`${c.name}: ${readyMachines(c)} of ${declared(c)} machines are Ready`)
+    // A pool or machines that a commit removed leave after their drain: after the release.
+    const leaving = c.machines.filter((m) => m.metadata.deletionTimestamp !== undefined).length
+    if (leaving > 0) out.push(`${c.name}: ${leaving === 1 ? '1 machine is' : `${leaving} machines are`} being deleted`)
     const edited = [...c.sets.map((s) => ['set', s] as const), ...c.machineSets.map((s) => ['machineset', s] as const)]
     for (const [noun, s] of edited)
       if (isTrue(s, 'UncommittedChange')) out.push(`${c.name}: ${noun}/${s.metadata.name ?? ''} was ${editOf(s)}`)

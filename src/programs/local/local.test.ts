@@ -399,6 +399,18 @@ describe('the summary', () => {
       fleet(cluster({ sets: [{ metadata: { name: 'base' }, status: { conditions: [] } }] })),
       'test: set base is not rolled out',
     ],
+    [
+      'a machine of a removed pool that still drains',
+      fleet(
+        cluster({
+          machines: ['a', 'b', 'c'].map((name) => ({
+            ...machine(name, 'Ready', {}),
+            metadata: { name, ...(name === 'c' && { deletionTimestamp: '2026-01-31T12:00:00Z' }) },
+          })),
+        }),
+      ),
+      'test: 1 machine is being deleted',
+    ],
     ['an open repair', fleet(cluster({ jobs: [{ status: { phase: 'Running' } }] })), 'test: 1 repair is open'],
     ['a cluster that is away', fleet(cluster({ isReachable: false })), 'test does not answer'],
     ['a hub that is away', fleet(cluster(), { isReachable: false }), 'the hub is not responding'],
