@@ -80,6 +80,10 @@ export class AllComponents {
     return this.workers.every((w) => w.component === AGENT_COMPONENT || w.record === undefined)
   }
 
+  get areQuiet(): boolean {
+    return this.workers.every((w) => w.isQuiet)
+  }
+
   obey(order: MachineOrder): void {
     if (this.#leaving !== undefined) return
     const before = this.#order?.components ?? []

@@ -3,6 +3,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { KubeNodeError, isKubeNodeError } from '#lib/errors.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { PARTIAL, makeFolderDurably } from '../files/durable.ts'
+import { digestOf } from '../files/digest.ts'
 import type { FileWriter, Files } from '../files/port.ts'
 import { artifactFile, artifactsFolder, type NodeDir } from '../node-dir.ts'
 import type { Fetcher } from './fetch.ts'
@@ -47,9 +48,7 @@ export async function bringArtifact(deps: ArtifactDeps, artifact: Artifact, sign
 async function isWhole(files: Files, path: string, { sha256, size }: Artifact): Promise<boolean> {
   const stat = await files.stat(path)
   if (stat?.kind !== 'File' || stat.size !== size) return false
-  const hash = createHash('sha256')
-  for await (const chunk of files.stream(path)) hash.update(chunk)
-  return hash.digest('hex') === sha256
+  return (await digestOf(files, path)) === sha256
 }
 
 async function fetchTo(

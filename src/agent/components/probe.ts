@@ -50,7 +50,7 @@ export async function runProbe(probe: Probe, place: ProbePlace, watchedMs: numbe
   return { kind: 'Fail', message: 'the probe has nothing to check' }
 }
 
-async function probeUnit(name: string, { systemctl }: ProbePlace): Promise<ProbeAnswer> {
+export async function probeUnit(name: string, { systemctl }: Pick<ProbePlace, 'systemctl'>): Promise<ProbeAnswer> {
   if (systemctl === undefined) return { kind: 'Fail', message: 'this node does not run systemd' }
   try {
     const [state] = await systemctl.show([name])
@@ -71,9 +71,9 @@ async function probeCri(socket: string, { dir }: ProbePlace, timeoutMs: number):
 }
 
 /** A renewal by the previous process proves nothing, and neither does a silent API server. */
-async function probeLease(
+export async function probeLease(
   { maxAge }: NonNullable<Probe['nodeLease']>,
-  { leaseRenewal, now }: ProbePlace,
+  { leaseRenewal, now }: Pick<ProbePlace, 'leaseRenewal' | 'now'>,
   watchedMs: number,
 ): Promise<ProbeAnswer> {
   const renewal = await leaseRenewal()

@@ -27,6 +27,11 @@ export class Probing {
     return this.#prober?.reading() ?? NO_PROBES
   }
 
+  /** Also without probes to run. */
+  get hasVerdict(): boolean {
+    return this.#prober === undefined || this.reading.verdict !== 'Unknown'
+  }
+
   watch(spec: MachineComponentSpec | undefined, isUp: boolean): void {
     if (spec === undefined || !isUp) return this.stop()
     this.#prober ??= new Prober(this.#deps, spec.probes ?? [])

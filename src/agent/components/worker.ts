@@ -167,6 +167,12 @@ export class ComponentWorker {
     return this.record === undefined && this.#order === 'None' && this.#busy === undefined
   }
 
+  /** Nothing is under way, and every probe has an answer that counts: until something changes, only time passes. */
+  get isQuiet(): boolean {
+    const isOpen = this.record?.open !== undefined || this.record?.removal !== undefined
+    return this.#busy === undefined && this.#staging.target === undefined && !isOpen && this.#probing.hasVerdict
+  }
+
   load(): Promise<void> {
     return this.#journal.load()
   }

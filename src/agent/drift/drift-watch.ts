@@ -24,10 +24,15 @@ export interface DriftDeps extends RestoreDeps {
   readonly tidy?: () => Promise<void>
   readonly inspectRunning: (inUse: InUse) => Promise<readonly Finding[]>
   readonly watchFolder?: WatchFolder
+  /** What an earlier watch of the same host restored, by component and slot. */
+  readonly past?: DriftPast
   readonly onHealed: (component: string, what: string) => void
   /** Another program changed it so often that restoring stops for now. */
   readonly onLeft: (component: string, what: string) => void
 }
+
+/** What outlives a watch, where one is made for each round: otherwise a fight with another program would never end. */
+export type DriftPast = Map<string, Pick<Watched, 'heals' | 'left'> & { readonly slot: string }>
 
 /** A change is found within seconds even without an event. */
 const POLL_MS = 4_000
@@ -189,9 +194,12 @@ export class DriftWatch {
     ]
     // A slot filled by an older agent has no manifest.
     if (spec === undefined || manifest === undefined) return undefined
+    const before = this.#deps.past?.get(component)
+    const past = before?.slot === slot ? before : { slot, heals: new Map(), left: new Set<string>() }
+    this.#deps.past?.set(component, past)
     const fresh: Watched = {
-      heals: new Map(),
-      left: new Set(),
+      heals: past.heals,
+      left: past.left,
       inUse: { component, slot, spec, manifest },
       slowAt: 0,
       isWatched: false,

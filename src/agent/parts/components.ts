@@ -9,7 +9,7 @@ import { runHook } from '../hook.ts'
 import { leaseRenewal } from '../node/lease-renewal.ts'
 import type { NodeObject } from '../node/node-object.ts'
 import { readPermit } from '../permits.ts'
-import { preflightOnNode } from '../preflight/on-node.ts'
+import { groundHere, preflightOnNode } from '../preflight/on-node.ts'
 import { readNodeFacts } from '../preflight/read.ts'
 import { KeptReading } from '../kept-reading.ts'
 import type { Processes } from '../supervise/port.ts'
@@ -28,7 +28,7 @@ export function buildComponents(context: PartsContext, needs: ComponentsNeeds): 
   const { base, files, dir, clock, client, machine, session, facts } = context
   const { address, environment, systemctl, fetcher, platform } = context
   const { supervisor, trust, nodeObject, targets, onChange } = needs
-  const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts) })
+  const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts), ground: groundHere(dir) })
   const secrets = { machine, privateKey: async () => session.sealing.privateKey }
   const server = new KeptReading(clock, session.serverVersion, () => components.wakeStaged())
   const components: AllComponents = new AllComponents({

@@ -57,6 +57,12 @@ const ATOMIC_FOLDERS = ['', '/usr'].flatMap((top) =>
   ['lib', 'lib64', 'lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu'].map((folder) => `${top}/${folder}`),
 )
 
+/** Paths that `programRefusal` asks for. */
+export const pathsAsked = ({ loader, isAtomic }: Elf): readonly string[] => [
+  ...(loader === undefined ? [] : [loader]),
+  ...(isAtomic ? ATOMIC_FOLDERS.map((folder) => `${folder}/${ATOMIC}`) : []),
+]
+
 /** `hasFile`: whether the node has this path. */
 export function programRefusal(elf: Elf, node: NodeFacts, hasFile: (path: string) => boolean): string | undefined {
   if (elf.arch !== node.arch) return `built for ${elf.arch ?? 'another processor'}, the node is ${node.arch}`

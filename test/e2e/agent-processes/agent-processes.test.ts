@@ -9,6 +9,7 @@ import { nodeDir, type NodeDir } from '#agent/node-dir.ts'
 import type { Processes, Service, StartRequest } from '#agent/supervise/port.ts'
 import { Supervisor } from '#agent/supervise/supervisor.ts'
 import { createSystemctl } from '#agent/supervise/systemd/systemctl.ts'
+import { kernelHere } from '#agent/supervise/systemd/kernel.ts'
 import { Systemd } from '#agent/supervise/systemd/systemd.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -61,7 +62,7 @@ async function systemd(): Promise<Subject> {
         ...SELDOM,
         dir,
         systemctl: createSystemctl([...inside, 'systemctl']),
-        proc: `/proc/${machine.leader()}/root/proc`,
+        kernel: kernelHere(`/proc/${machine.leader()}/root/proc`),
       }),
     signal: (pid, signal) => void machine.run('kill', `-${signal.slice(3)}`, String(pid)),
     remove: () => machine.remove(),

@@ -31,12 +31,12 @@ export interface Systemctl {
   run(...args: readonly string[]): Promise<void>
 }
 
-const PROPERTIES =
+export const PROPERTIES =
   'Id,LoadState,ActiveState,SubState,MainPID,NRestarts,Result,UnitFileState,FragmentPath,NeedDaemonReload,ExecMainStatus,MemoryMax'
 /** systemd before 254 prints this for infinity. */
 const NO_LIMIT = '18446744073709551615'
 /** Longer than a foreign unit without a setting may take to stop or start: systemd gives it 90 s. */
-const MOST_MS = 120_000
+export const UNIT_WITHIN_MS = 120_000
 
 /** Blocks of `Name=value`, separated by empty lines, in the requested order. */
 export const parseShow = (text: string, units: readonly string[]): readonly UnitState[] =>
@@ -70,7 +70,7 @@ export function createSystemctl(command: readonly [string, ...string[]] = ['syst
   const ask = (args: readonly string[]): Promise<string> =>
     new Promise((resolve, reject) => {
       const options = {
-        timeout: MOST_MS,
+        timeout: UNIT_WITHIN_MS,
         killSignal: 'SIGKILL',
         env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8' },
       } as const

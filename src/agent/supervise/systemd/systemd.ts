@@ -1,6 +1,5 @@
 // Runs components as units of the host's systemd, which keeps them running without an agent. A foreign unit gets only a drop-in. A running one that
 // equals the declaration is adopted without a restart. No other unit is ever touched.
-import { readFileSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -9,14 +8,13 @@ import type { ProcessReading } from '../../components/plan.ts'
 import { readState, removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
 import { componentsFolder, enabledFile, processFile, type NodeDir } from '../../node-dir.ts'
-import { outputOf } from '../../detect/npd/service-state.ts'
 import type { KeptProcess, KeptUnit } from '../../components/kept.ts'
 import type { LogPlace, Processes, Release, Service, StartRequest } from '../port.ts'
 import { endOfUnit, type ProcessEnd } from '../process-end.ts'
-import { isFrozenState, readStat, type ProcessId } from '../proc.ts'
-import { ProcessStates } from '../process-states.ts'
+import { isFrozenState, type ProcessId } from '../proc.ts'
 import { Restraint, type RestraintLimits } from '../restraint.ts'
 import { newSight, noteStopped, type Sight } from '../sight.ts'
+import { kernelHere, type Kernel } from './kernel.ts'
 import { unitReading } from './reading.ts'
 import type { Systemctl, UnitState } from './systemctl.ts'
 import { ownUnitName, unitName } from './unit.ts'
@@ -32,18 +30,27 @@ export interface SystemdOptions extends RestraintLimits {
   readonly log: Logger
   readonly systemctl: Systemctl
   readonly environment: Readonly<Record<string, string>>
-  /** Where the kernel reports the processes that systemd names. */
-  readonly proc?: string
+  /** Reports the processes that systemd names. Default: the kernel of this host. */
+  readonly kernel?: Kernel
   readonly pollEveryMs?: number
+  /** What an earlier instance saw on the same host. Default: nothing. */
+  readonly past?: UnitsPast
   readonly frozenAfterMs?: number
+}
+
+/** What outlives a Systemd, where one is made for each round: otherwise each round would take an old restart for a new crash. */
+export class UnitsPast {
+  readonly restarts = new Map<string, { readonly unit: string; readonly count: number }>()
+  readonly restraint: Restraint
+
+  constructor(limits: RestraintLimits = {}) {
+    this.restraint = new Restraint(limits)
+  }
 }
 
 const POLL_MS = 500
 /** How often systemd is queried about everything, to find changes that /proc does not show. */
 const ASK_EVERY_MS = 60_000
-const JOURNAL_LINES = 10
-/** A slow journal must not delay a revert. */
-const JOURNAL_MS = 2_000
 
 interface Entry extends Sight, OwnUnit {
   readonly component: string
@@ -64,8 +71,9 @@ interface Known extends OwnUnit {
 export class Systemd implements Processes {
   readonly #o: SystemdOptions
   readonly #entries = new Map<string, Entry>()
+  readonly #past: UnitsPast
   readonly #restraint: Restraint
-  readonly #states: ProcessStates
+  readonly #kernel: Kernel
   readonly #unitFiles: UnitFiles
   readonly #listeners = new Set<(component: string) => void>()
   #timer: { cancel(): void } | undefined
@@ -74,8 +82,9 @@ export class Systemd implements Processes {
 
   constructor(options: SystemdOptions) {
     this.#o = options
-    this.#restraint = new Restraint(options)
-    this.#states = new ProcessStates(options.proc)
+    this.#past = options.past ?? new UnitsPast(options)
+    this.#restraint = this.#past.restraint
+    this.#kernel = options.kernel ?? kernelHere()
     this.#unitFiles = new UnitFiles(options)
   }
 
@@ -83,7 +92,11 @@ export class Systemd implements Processes {
     const { files, dir, log } = this.#o
     for (const component of await files.list(componentsFolder(dir))) {
       const known = await readState(files, processFile(dir, component), parseKnown)
-      if (known !== undefined) this.#entries.set(component, entryOf(component, known, this.#o.clock.monotonic()))
+      if (known === undefined) continue
+      const entry = entryOf(component, known, this.#o.clock.monotonic())
+      const before = this.#past.restarts.get(component)
+      if (before?.unit === entry.unit) entry.restarts = before.count
+      this.#entries.set(component, entry)
     }
     await this.#ask([...this.#entries.values()])
     for (const { component, unit, reading } of this.#entries.values())
@@ -172,7 +185,7 @@ export class Systemd implements Processes {
       unit,
       active: state.active,
       file: state.file,
-      ...(main !== undefined && { main: { pid: main.pid, startTime: main.startTime, bootId: this.#bootId() } }),
+      ...(main !== undefined && { main: { pid: main.pid, startTime: main.startTime, bootId: this.#kernel.bootId() } }),
       isDeclared: main !== undefined && this.#isDeclared(state, service),
     }
   }
@@ -183,15 +196,7 @@ export class Systemd implements Processes {
   }
 
   #isSame({ pid, startTime, bootId }: KeptProcess, state: UnitState): boolean {
-    return state.mainPid === pid && this.#statOf(state)?.startTime === startTime && this.#bootId() === bootId
-  }
-
-  #bootId(): string {
-    try {
-      return readFileSync(`${this.#o.proc ?? '/proc'}/sys/kernel/random/boot_id`, 'utf8').trim()
-    } catch {
-      return ''
-    }
+    return state.mainPid === pid && this.#statOf(state)?.startTime === startTime && this.#kernel.bootId() === bootId
   }
 
   dropIns(component: string, service: Service): Promise<readonly string[]> {
@@ -276,12 +281,10 @@ export class Systemd implements Processes {
     return this.#entries.get(component)?.end
   }
 
-  /** Only the unit's own output: systemd's lines about it repeat its state. */
   async lastOutput(component: string): Promise<string> {
     const unit = this.#entries.get(component)?.unit
     if (unit === undefined) return ''
-    const args = ['--quiet', '--no-pager', '--output=cat', `--lines=${JOURNAL_LINES}`, `_SYSTEMD_UNIT=${unit}`]
-    return (await outputOf('journalctl', args, { timeoutMs: JOURNAL_MS })) ?? ''
+    return (await this.#kernel.output(unit)) ?? ''
   }
 
   logPlace(component: string): LogPlace {
@@ -301,24 +304,17 @@ export class Systemd implements Processes {
   close(): void {
     this.#isClosed = true
     this.#timer?.cancel()
-    this.#states.keepOnly([])
+    this.#kernel.keepOnly([])
   }
 
   #statOf({ mainPid }: UnitState): ProcessId | undefined {
-    return readStat(mainPid, this.#o.proc)
+    return this.#kernel.process(mainPid)
   }
 
   /** Whether the running process is the declared one: same program, same arguments. */
   #isDeclared({ mainPid }: UnitState, { exec, args }: Service): boolean {
     if (exec === undefined) return true
-    try {
-      const argv = readFileSync(`${this.#o.proc ?? '/proc'}/${mainPid}/cmdline`, 'utf8')
-        .split('\0')
-        .slice(0, -1)
-      return JSON.stringify(argv) === JSON.stringify([exec, ...(args ?? [])])
-    } catch {
-      return false
-    }
+    return JSON.stringify(this.#kernel.arguments(mainPid)) === JSON.stringify([exec, ...(args ?? [])])
   }
 
   async #ask(entries: readonly Entry[]): Promise<void> {
@@ -335,6 +331,7 @@ export class Systemd implements Processes {
     const before = entry.reading
     const { reading, why } = unitReading(state, entry.restart, entry.restarts)
     entry.restarts = Math.max(entry.restarts, state.restarts)
+    this.#past.restarts.set(entry.component, { unit: entry.unit, count: state.restarts })
     entry.main = this.#statOf(state)
     entry.reading = entry.frozenAt !== undefined && reading === 'Running' ? 'Frozen' : reading
     entry.why = why
@@ -368,14 +365,14 @@ export class Systemd implements Processes {
     const unclear = [...this.#entries.values()].filter((entry) => {
       if (entry.main !== undefined) mains.push(entry.main)
       if (entry.isBusy) return false
-      const state = entry.main === undefined ? undefined : this.#states.state(entry.main)
+      const state = entry.main === undefined ? undefined : this.#kernel.state(entry.main)
       const isFrozen = state !== undefined && isFrozenState(state)
       if (state !== undefined && noteStopped(entry, isFrozen, { now, afterMs: this.#o.frozenAfterMs }))
         this.#changed(entry.component)
       // Units that have ended for good are queried together with the others.
       return isDue || (state === undefined && entry.reading !== 'Ended') || entry.reading === 'Crashed'
     })
-    this.#states.keepOnly(mains)
+    this.#kernel.keepOnly(mains)
     await this.#ask(unclear)
   }
 

@@ -1,0 +1,78 @@
+// Hooks and checks of components on a host without an agent: one program without a shell, in the environment of a component, with a time limit. The end of
+// its output comes back, however much it prints, and no longer than the host has time for it.
+import type { Channel } from '#ssh/channel.ts'
+import { quoted } from '#ssh/channel.ts'
+import { visible } from '#lib/printable.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { agentErrors } from '../agent-errors.ts'
+import { FLOOD_BYTES } from '../hook.ts'
+import { lastLines } from '../last-lines.ts'
+import { onNode, type NodeDir } from '../node-dir.ts'
+
+export interface ProgramDeps {
+  readonly channel: Pick<Channel, 'ask'>
+  readonly dir: NodeDir
+  readonly environment: Readonly<Record<string, string>>
+}
+
+export interface ProgramEnd {
+  /** Undefined: it exited with code 0. */
+  readonly problem: string | undefined
+  /** Of both its streams, without anything that controls a terminal. */
+  readonly output: string
+}
+
+const KEPT_BYTES = 4_096
+const SHOWN = 120
+/** Beyond the limit of the program: for the snippet itself, and for a program that is killed late. */
+const MARGIN_MS = 15_000
+/** As `timeout` exits: when it ended a program; and when something ended it with SIGKILL, which may be `timeout` a second later. */
+const TIMED_OUT = 124
+const KILLED = 137
+
+/**
+ * A program that leaves children behind with its output open does not delay the answer: the reader of the output gets a second. Its output goes to a file,
+ * because a pipe to `tail` would wait for all of them.
+ */
+export async function programOverSsh(
+  { channel, dir, environment }: ProgramDeps,
+  [program = '', ...args]: readonly string[],
+  timeoutMs: number,
+): Promise<ProgramEnd> {
+  const own = quoted(onNode(dir, program))
+  const variables = Object.entries(environment).map(([name, value]) => quoted(`${name}=${value}`))
+  const snippet = `d=$(mktemp -d) || exit 125
+trap 'rm -rf "$d"' EXIT
+mkfifo "$d/p" || exit 125
+{ head -c ${FLOOD_BYTES} <"$d/p" >"$d/o"; : >"$d/e"; } &
+h=$!
+p=${quoted(program)}
+[ ! -e ${own} ] || p=${own}
+(cd ${quoted(dir.root)} && exec timeout -k 1 ${(timeoutMs / 1_000).toFixed(3)} env -i ${variables.join(' ')} "$p" ${args.map(quoted).join(' ')}) >"$d/p" 2>&1 </dev/null
+c=$?
+i=0
+while [ ! -e "$d/e" ] && [ "$i" -lt 10 ]; do sleep 0.1; i=$((i+1)); done
+kill "$h" 2>/dev/null
+tail -c ${KEPT_BYTES} "$d/o"
+exit "$c"`
+  const { code, stdout } = await channel.ask({ snippet, deadlineMs: timeoutMs + MARGIN_MS, maxBytes: KEPT_BYTES })
+  const output = visible(stdout.toString('utf8'))
+  if (code === 0) return { problem: undefined, output }
+  const late = `timed out after ${timeoutMs} ms`
+  return {
+    problem: code === TIMED_OUT ? late : code === KILLED ? `was killed, or ${late}` : `exited with code ${code}`,
+    output,
+  }
+}
+
+export const hookOverSsh =
+  (deps: ProgramDeps) =>
+  async (command: readonly string[], timeoutMs: number): Promise<void> => {
+    const { problem, output } = await programOverSsh(deps, command, timeoutMs)
+    if (problem === undefined) return
+    const [program = ''] = command
+    throw new KubeNodeError(agentErrors.KN8033({ program, why: problem, output: output.trim().slice(-SHOWN) }))
+  }
+
+/** For a message. */
+export const lastLineOf = (output: string): string => lastLines(output, 1)
