@@ -32,6 +32,23 @@ export const hungNodeLadder = (condition: string): Ladder => {
   ]
 }
 
+/**
+ * For machines whose provider switches them off and on, and workloads that must never run twice: what did not end within the time of the drain is given up only
+ * once the machine is off. `movesWithin`: that time.
+ */
+export const fencedAfter = (condition: string, movesWithin = MOVES_WITHIN): Ladder => {
+  const [drained, , replaced] = hungNodeLadder(condition)
+  if (drained === undefined || replaced === undefined) throw new TypeError('a ladder that lacks a rung')
+  const moves = drained.operations.map((o) =>
+    o.drain === undefined ? o : { drain: { ...o.drain, timeout: movesWithin } },
+  )
+  return [
+    { ...drained, operations: moves },
+    { ...drained, operations: [evidence, { cordon: {} }, { fence: {} }], timeout: '15m' },
+    replaced,
+  ]
+}
+
 export const kernelDeadlock: NodeRemedierInput['spec'] = {
   when: {
     all: [{ fact: 'conditions', path: '/KernelDeadlock/status', operator: 'equal', value: 'True' }],
