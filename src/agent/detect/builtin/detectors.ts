@@ -193,7 +193,7 @@ export class Detectors {
     const { clock, settings, dir } = this.#deps
     return hardwareDetections({
       host: isHost ? hostFiles : hostFilesUnder(dir.root),
-      isHost,
+      root: dir.root,
       clock,
       settings,
       isTrue: (type) => this.#isTrue(type),

@@ -1,5 +1,6 @@
 // The detectors of the host's hardware and of limits of its kernel: each reads small files of /sys and /proc, or asks one program with a time limit.
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { DetectorName, DetectorSettings } from '#api/agent-config/detector-settings.ts'
 import type { HostFiles } from '../../metrics/host-files.ts'
@@ -23,8 +24,8 @@ import { judgeStorage } from './storage.ts'
 
 export interface HardwareDeps {
   readonly host: HostFiles
-  /** Programs answer for the machine that they run on: a node that is a folder asks none. */
-  readonly isHost: boolean
+  /** "/" of a whole machine. A node that is a folder asks only programs that are in it: those of the machine answer for the machine. */
+  readonly root: string
   readonly clock: Pick<Clock, 'monotonic' | 'now'>
   readonly settings: DetectorSettings
   readonly isTrue: (type: string) => boolean
@@ -53,7 +54,8 @@ export type HardwareName = Extract<
 >
 
 export function hardwareDetections(deps: HardwareDeps): Readonly<Record<HardwareName, Detect | undefined>> {
-  const { host, isHost, settings, isTrue } = deps
+  const { host, root, settings, isTrue } = deps
+  const isHost = root === '/'
   return {
     memory: memoryDetection(deps),
     throttling: throttlingDetection(deps),
@@ -64,13 +66,13 @@ export function hardwareDetections(deps: HardwareDeps): Readonly<Record<Hardware
     firmware: async () => judgeFirmware(firmwareParts(host), settings.firmware.allowed),
     sensors: async () =>
       judgeSensors([...sensorAlarms(host), ...(isHost ? await alarmsOfController(settings.sensors.timeoutMs) : [])]),
-    diskHealth: isHost ? diskDetection(deps) : undefined,
+    diskHealth: diskDetection(deps),
     fpga: async () => judgeFpgas(host),
     rasdaemon: isHost ? rasDetection(host, deps.clock) : undefined,
     dcgm: isHost ? dcgmDetection(host, settings.dcgm) : undefined,
     redfish: isHost ? redfishDetection(settings.redfish) : undefined,
     mounts: isHost ? mountsDetection(deps) : undefined,
-    gpu: isHost ? gpuDetection(settings.gpu.timeoutMs) : undefined,
+    gpu: gpuDetection(root, settings.gpu.timeoutMs),
   }
 }
 
@@ -125,17 +127,17 @@ function linksDetection(deps: HardwareDeps): Detect {
 const IPMI_DEVICES = ['/dev/ipmi0', '/dev/ipmi/0', '/dev/ipmidev/0']
 
 async function alarmsOfController(timeoutMs: number): Promise<readonly string[]> {
-  const program = programOf('ipmitool')
+  const program = programOf('/', 'ipmitool')
   if (program === undefined || !IPMI_DEVICES.some((d) => existsSync(d))) return []
   return controllerAlarms(await outputOf(program, ['-I', 'open', 'sdr', 'elist', 'all'], timeoutMs))
 }
 
 function diskDetection(deps: HardwareDeps): Detect {
-  const { host, settings, unlessTooSoon } = deps
+  const { host, root, settings, unlessTooSoon } = deps
   const { timeoutMs, windowMs } = settings.diskHealth
   const inWindow = growing(deps, windowMs)
   return async () => {
-    const program = programOf('smartctl')
+    const program = programOf(root, 'smartctl')
     if (program === undefined) return []
     const all: DiskHealth[] = []
     // One after the other: a controller answers for all its disks.
@@ -148,10 +150,10 @@ function diskDetection(deps: HardwareDeps): Detect {
   }
 }
 
-function gpuDetection(timeoutMs: number): Detect {
+function gpuDetection(root: string, timeoutMs: number): Detect {
   let most = 0
   return async () => {
-    const program = programOf('nvidia-smi')
+    const program = programOf(root, 'nvidia-smi')
     if (program === undefined) return []
     const text = await outputOf(program, GPU_ARGUMENTS, timeoutMs)
     const gpus = gpusIn(text)
@@ -193,8 +195,8 @@ const NEVER_MS = 86_400_000
 const MOST_WORDS = 4_096
 const MOST_OUTPUT = 1_048_576
 
-const programOf = (name: string): string | undefined =>
-  ['/usr/sbin', '/sbin', '/usr/bin'].map((folder) => `${folder}/${name}`).find((path) => existsSync(path))
+const programOf = (root: string, name: string): string | undefined =>
+  ['/usr/sbin', '/sbin', '/usr/bin'].map((folder) => join(root, folder, name)).find((path) => existsSync(path))
 
 async function outputOf(program: string, args: readonly string[], timeoutMs: number): Promise<string> {
   const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C' }
