@@ -80,7 +80,7 @@ export const METRICS_SERVER_NAME = `kubenode-metrics.${SYSTEM_NAMESPACE}.svc`
 /** Its subjects may read the programs' metrics. */
 export const METRICS_ACCESS = 'kubenode:metrics-access'
 export const METRICS_READER = 'kubenode-metrics-reader'
-/** Its subjects may read component logs with `kubenode logs`. */
+/** Its subjects may read component logs with `kubenode logs` and in the console. */
 export const LOGS_READER = 'kubenode-logs-reader'
 
 /** The ConfigMap in the system namespace that lists revoked agents for admission policies. */

@@ -380,9 +380,11 @@ export interface NodeHead {
   readonly kubernetes?: NodeFacts
   readonly holds: readonly HoldNote[]
   readonly wait?: Wait
+  /** The user may read the logs of its components. */
+  readonly canReadLogs?: boolean
 }
 
-export type NodeRow = NodeConditionRow | NodeComponentRow | NodeRepairRow | NodePodRow
+export type NodeRow = NodeConditionRow | NodeComponentRow | NodeRepairRow | NodePodRow | NodePermitRow
 
 export interface NodeConditionRow {
   readonly id: string
@@ -415,4 +417,22 @@ export interface NodeRepairRow {
   readonly id: string
   readonly row: 'Repair'
   readonly repair: RepairRow
+}
+
+/** A permit to disrupt the node, requested or granted. */
+export interface NodePermitRow {
+  readonly id: string
+  readonly row: 'Permit'
+  readonly name: string
+  /** What it is for. */
+  readonly purpose: string
+  readonly operations: readonly string[]
+  /** Phase of Permit. */
+  readonly phase: string
+  readonly since?: Stamp
+  /** Left out before it is granted. */
+  readonly until?: Stamp
+  /** Of a permit that is not granted yet: what its gates say. */
+  readonly wait?: string
+  readonly approvedBy?: readonly string[]
 }

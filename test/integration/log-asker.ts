@@ -1,7 +1,7 @@
 // What tests of `kubenode logs` share: requests passed on as the controller does it, and the command's own code with what it prints.
 import { logRequest } from '#api/kinds/log-request.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
-import { showLog } from '#cli/follow/log.ts'
+import { readLog } from '#nodes/logs/read-log.ts'
 import { act } from '#controllers/log/act.ts'
 import { plan } from '#controllers/log/plan.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -37,12 +37,12 @@ export async function askLog(
   const asking = {
     client: bench.client,
     clock: systemClock,
-    io: {
-      out: (t: string) => {
-        said.out += t
+    reader: {
+      lines: (lines: readonly string[]) => {
+        said.out += lines.map((line) => `${line}\n`).join('')
         onOut?.(said.out)
       },
-      err: (t: string) => void (said.err += t),
+      note: (text: string) => void (said.err += `${text}\n`),
     },
     machine: found,
     agentKey: found.status?.agent?.publicKey ?? '',
@@ -53,6 +53,6 @@ export async function askLog(
     onAnswer: async () => undefined,
     ...more,
   }
-  const problem = await showLog(asking).then(() => '', messageOf)
+  const problem = await readLog(asking).then(() => '', messageOf)
   return { ...said, problem }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { logRequest } from '#api/kinds/log-request.ts'
 import { systemClock } from '#lib/system-clock.ts'
-import { showLog } from '#cli/follow/log.ts'
+import { readLog } from '#nodes/logs/read-log.ts'
 import { release } from '#test/doubles/node/release.ts'
 import { AgentBench, MACHINE, eventually } from './agent-bench.ts'
 import { askLog, passOn } from './log-asker.ts'
@@ -156,7 +156,7 @@ test('an agent that is away does not answer, and the command says so', async () 
   const asking = {
     client: bench.client,
     clock,
-    io: { out: () => undefined, err: () => undefined },
+    reader: { lines: () => undefined, note: () => undefined },
     machine: found,
     agentKey: found.status?.agent?.publicKey ?? '',
     by: 'test',
@@ -165,7 +165,7 @@ test('an agent that is away does not answer, and the command says so', async () 
     signal: new AbortController().signal,
     onAnswer: async () => undefined,
   }
-  await expect(showLog(asking)).rejects.toThrow(new RegExp(`KN1642: .*${MACHINE}`))
+  await expect(readLog(asking)).rejects.toThrow(new RegExp(`KN1642: .*${MACHINE}`))
   expect(await left()).toBe(0)
   for (const agent of bench.agents) agent.kill('SIGCONT')
 })

@@ -24,7 +24,7 @@ const spec = s.immutable(
     sinceSeconds: s.optional(s.int('Lines of the last seconds of this number.', { min: 1, max: MOST_SECONDS })),
     follow: s.optional(s.bool('Whether new lines follow, for ten minutes at most.')),
     replyKey: s.str(
-      'The public key that the answer is encrypted to. Its private key never leaves the command that asks.',
+      'The public key that the answer is encrypted to. Its private key never leaves the command or the console that asks.',
       KEY_TEXT,
     ),
     ticket: s.str('The name of this request, encrypted for the agent of the machine.', { min: 1, max: MOST_TICKET }),
@@ -50,7 +50,7 @@ const status = s.obj('The answer of the agent.', {
 })
 
 export const logRequest = defineKind('LogRequest', 'klog', {
-  doc: 'One person asks for the log of one component on one machine. Made by `kubenode logs`; the answer is encrypted to the one who asks, and the object is deleted within minutes.',
+  doc: 'One person asks for the log of one component on one machine. Made by `kubenode logs` and the console; the answer is encrypted to the one who asks, and the object is deleted within minutes.',
   spec,
   status,
   columns: [

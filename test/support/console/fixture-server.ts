@@ -21,6 +21,7 @@ import type {
 import { readPage } from '#console/server/page-files.ts'
 import type { PageFile } from '#console/server/page-files.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import type { LogPart } from '#console/logs.ts'
 import type { PlanAnswer } from '#console/plan.ts'
 import type { PushedCommit, PushRequest } from '#console/prepared.ts'
 import { reportFixture } from './report-fixture.ts'
@@ -52,6 +53,8 @@ export class FixtureServer {
   why: WhyAnswer = why
   approving: ApprovingAnswer = approving
   life: LifeAnswer = life
+  /** What a page that follows a log gets; it stays open unless one of them is the end. */
+  logParts: readonly LogPart[] = [{ lines: ['starting', 'token=[secret]', 'ready'] }]
   recorded: RecordedAnswer = { gaps: life.gaps }
   plan: PlanAnswer = plan
   hits: SearchAnswer = { hits: [], isTruncated: false }
@@ -175,6 +178,11 @@ export class FixtureServer {
     if (refused !== false) return json(response, { code: 'KN1000', message: refused }, 403)
     this.written.push(body)
     await this.answersWrites
+    if (request.url === '/api/logs') {
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+      for (const part of this.logParts) response.write(`${JSON.stringify(part)}\n`)
+      return
+    }
     if (request.url === '/api/prepare') return json(response, prepared)
     if (request.url === '/api/push')
       return json(response, { commit: prepared.id, branch: (body as PushRequest).branch } satisfies PushedCommit)
@@ -212,4 +220,4 @@ function json(response: ServerResponse, body: object, status = 200): void {
 
 /** The same life, of the object that the page asks for. */
 const lifeOf = (life: LifeAnswer, name: string): LifeAnswer =>
-  JSON.parse(JSON.stringify(life).replaceAll(life.name, name)) as LifeAnswer
+  JSON.parse(JSON.stringify(life).replaceAll(life.name, () => JSON.stringify(name).slice(1, -1))) as LifeAnswer

@@ -10,6 +10,7 @@ const FILES = [
   'approving.ts',
   'basics.ts',
   'budget-topics.ts',
+  'logs.ts',
   'machine-columns.ts',
   'node-facts.ts',
   'plan.ts',

@@ -157,7 +157,7 @@ export async function peopleWorld() {
       of = API_GROUP,
     ): Promise<void> {
       const group = 'rbac.authorization.k8s.io'
-      const name = `${subject.replace(':', '-')}-${resources[0]}-${verbs[0]}`
+      const name = `${subject.replace(':', '-')}-${resources[0]?.replace('/', '-')}-${verbs[0]}`
       const [kind, who] = /^(user|group):(.*)$/.exec(subject)?.slice(1) ?? ['', subject]
       await admin.create(coreKind('ClusterRole'), {
         apiVersion: `${group}/v1`,

@@ -8,6 +8,9 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_COMPONENT } from '#agent/self/switch-file.ts'
 import { findObject, findOne } from '#explain/objects/find-object.ts'
 import { agentOf } from '#explain/agent.ts'
+import { logErrors } from '#nodes/logs/log-errors.ts'
+import { readLog } from '#nodes/logs/read-log.ts'
+import { shownLine, shownLines } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { Exit } from '#lib/terminal/exit.ts'
@@ -17,7 +20,6 @@ import { untilEnded } from '#runtime/until-ended.ts'
 import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import { type Named, named } from '../../fleet/target.ts'
 import { authorOf } from '../../current-person.ts'
-import { showLog } from '../../follow/log.ts'
 import { logsErrors } from '../../follow/log-errors.ts'
 
 export interface LogsOptions extends ServerOptions {
@@ -66,10 +68,10 @@ export async function showLogs(
     await progress
   }
   try {
-    await showLog({
+    await readLog({
       client,
       clock: systemClock,
-      io,
+      reader: { lines: (lines) => io.out(shownLines(lines)), note: (text) => io.err(shownLine(text)) },
       machine,
       agentKey,
       by,
@@ -113,7 +115,7 @@ async function machineOf(client: KubeClient, { type, name, noun }: Named): Promi
   const found = (await listAll(client, machineType)).find((m) => m.status?.nodeRef?.name === name)
   if (found !== undefined) return found
   await findObject(client, type, name, noun)
-  throw new KubeNodeError(logsErrors.KN1642({ machine: name, why: 'no Machine is for this Node' }))
+  throw new KubeNodeError(logErrors.KN1642({ machine: name, why: 'no Machine is for this Node' }))
 }
 
 function componentOf({ metadata, spec, status }: Machine, name: string | undefined): string {
@@ -137,5 +139,5 @@ function componentOf({ metadata, spec, status }: Machine, name: string | undefin
 function agentKeyOf(found: Machine): string {
   const agent = agentOf(found)
   if (agent.isThere) return agent.publicKey
-  throw new KubeNodeError(logsErrors.KN1642({ machine: found.metadata.name ?? '', why: agent.why }))
+  throw new KubeNodeError(logErrors.KN1642({ machine: found.metadata.name ?? '', why: agent.why }))
 }

@@ -5,12 +5,20 @@ import { useApp, useTopic } from '../app.ts'
 import { AsTable, Page } from '../frame.ts'
 import type { NodeTopic } from '../../protocol.ts'
 import type { NodeFacts, NodePodRow } from '../../node-facts.ts'
-import type { NodeComponentRow, NodeConditionRow, NodeHead, NodeRepairRow, NodeRow } from '../../topics.ts'
+import type {
+  NodeComponentRow,
+  NodeConditionRow,
+  NodeHead,
+  NodePermitRow,
+  NodeRepairRow,
+  NodeRow,
+} from '../../topics.ts'
 import { topicOf } from '../../topic-name.ts'
-import { Ago, Until } from '../parts/clock.ts'
+import { Ago, Since, Until } from '../parts/clock.ts'
 import { LifeLink } from '../parts/life-link.ts'
 import { LastDay } from '../parts/last-day.ts'
-import { Mark } from '../parts/mark.ts'
+import { LogTail } from '../parts/log-tail.ts'
+import { Mark, spaced } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
@@ -83,6 +91,7 @@ function Body({ head, rows, isTable }: Props): VNode {
   const conditions = rows.filter((r): r is NodeConditionRow => r.row === 'Condition')
   const components = rows.filter((r): r is NodeComponentRow => r.row === 'Component')
   const repairs = rows.filter((r): r is NodeRepairRow => r.row === 'Repair').map(({ repair }) => repair)
+  const permits = rows.filter((r): r is NodePermitRow => r.row === 'Permit')
   const pods = rows.filter((r): r is NodePodRow => r.row === 'Pod')
   return h(
     'div',
@@ -91,6 +100,7 @@ function Body({ head, rows, isTable }: Props): VNode {
     h(LastDay, { cluster: head.cluster, kind: head.machine === undefined ? 'Node' : 'Machine', name: head.name }),
     h(Conditions, { rows: conditions }),
     h(Components, { rows: components, cluster: head.cluster }),
+    permits.length > 0 && h(Permits, { rows: permits, cluster: head.cluster }),
     head.kubernetes !== undefined && h(Kubernetes, { facts: head.kubernetes, pods }),
     components.flatMap((c) =>
       c.output === undefined || c.output === ''
@@ -104,6 +114,9 @@ function Body({ head, rows, isTable }: Props): VNode {
             ),
           ],
     ),
+    head.machine !== undefined &&
+      head.canReadLogs === true &&
+      h(LogTail, { cluster: head.cluster, machine: head.machine, components: components.map(({ name }) => name) }),
     h(
       'section',
       { class: 'stack', 'aria-label': 'Repairs' },
@@ -169,6 +182,26 @@ function Components({
         by: (c) => c.set ?? '',
       },
       { id: 'message', title: 'Message', of: (c) => c.message ?? '' },
+    ],
+  })
+}
+
+function Permits({ rows, cluster }: { readonly rows: readonly NodePermitRow[]; readonly cluster: string }): VNode {
+  const { route } = useApp()
+  return h(Table<NodePermitRow>, {
+    caption: 'Permits',
+    rows,
+    idOf: ({ id }) => id,
+    prefix: 'permits-',
+    href: ({ name }) => to(route, 'why', { cluster, kind: 'OperationPermit', name }),
+    columns: [
+      { id: 'for', title: 'Permit for', of: (p) => h('span', { title: p.name }, p.purpose), by: (p) => p.purpose },
+      { id: 'phase', title: 'Phase', of: (p) => h(Mark, { phase: p.phase }), by: (p) => p.phase },
+      { id: 'since', title: 'Since', of: (p) => h(Since, { at: p.since }), by: (p) => -(p.since ?? 0) },
+      { id: 'until', title: 'Expires', of: (p) => p.until !== undefined && h(Until, { at: p.until }) },
+      { id: 'what', title: 'What', of: (p) => p.operations.map((o) => spaced(o).toLowerCase()).join(', ') },
+      { id: 'wait', title: 'Waits for', of: (p) => p.wait },
+      { id: 'approved', title: 'Approved by', of: (p) => p.approvedBy?.join(', ') },
     ],
   })
 }

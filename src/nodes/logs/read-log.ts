@@ -1,4 +1,4 @@
-// Requests a log from one machine's agent and prints the pages as they arrive. The answer's private key stays in this process. The request is deleted at the
+// Requests a log from one machine's agent and hands on the pages as they arrive. The answer's private key stays in this process. The request is deleted at the
 // end, also after Ctrl-C.
 import { randomBytes } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
@@ -10,11 +10,9 @@ import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { shownLine, shownLines } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isGone } from '#kube/errors.ts'
-import type { Io } from '#lib/terminal/io.ts'
-import { logsErrors } from './log-errors.ts'
+import { logErrors } from './log-errors.ts'
 
 /** A controller forwards requests at once, unless its limit of open requests is reached. */
 const PASSED_ON_WITHIN_MS = 15_000
@@ -22,10 +20,17 @@ const PASSED_ON_WITHIN_MS = 15_000
 const ANSWERED_WITHIN_MS = 20_000
 const POLL_MS = 1_000
 
-export interface Asking {
+/** Takes the answer. Its text is as the log has it: the caller makes it safe to show. */
+export interface LogReader {
+  readonly lines: (lines: readonly string[]) => void
+  /** What is missing, or why it ended. */
+  readonly note: (text: string) => void
+}
+
+export interface LogAsking {
   readonly client: KubeClient
   readonly clock: Clock
-  readonly io: Pick<Io, 'out' | 'err'>
+  readonly reader: LogReader
   readonly machine: Machine
   readonly agentKey: string
   readonly by: string
@@ -34,11 +39,11 @@ export interface Asking {
   readonly sinceSeconds?: number
   readonly follow: boolean
   readonly signal: AbortSignal
-  /** Called and awaited when the agent answers, before anything is printed. */
+  /** Called and awaited when the agent answers, before anything is handed on. */
   readonly onAnswer: () => Promise<void>
 }
 
-export async function showLog(asking: Asking): Promise<void> {
+export async function readLog(asking: LogAsking): Promise<void> {
   const { client, machine, agentKey, by, component, tail, sinceSeconds, follow, signal } = asking
   const { name = '', uid = '' } = machine.metadata
   const key = newSealingKey()
@@ -63,7 +68,7 @@ export async function showLog(asking: Asking): Promise<void> {
 }
 
 /** Each page replaces the previous one, and a watch delivers all in order. Only a broken watch may miss some. */
-async function readAnswer(asking: Asking, made: LogRequest, privateKey: string): Promise<void> {
+async function readAnswer(asking: LogAsking, made: LogRequest, privateKey: string): Promise<void> {
   const { client, signal } = asking
   const name = made.metadata.name ?? ''
   const answer = new Answer(asking, made, privateKey)
@@ -80,7 +85,7 @@ async function readAnswer(asking: Asking, made: LogRequest, privateKey: string):
       both.throwIfAborted()
       seen = await client.get(logRequest, { name }, { signal: both })
     }
-    throw new KubeNodeError(logsErrors.KN1449_logDeleted())
+    throw new KubeNodeError(logErrors.KN1449_logDeleted())
   } catch (error) {
     if (late.signal.aborted && !signal.aborted) throw late.signal.reason
     throw error
@@ -101,13 +106,13 @@ async function* watched(client: KubeClient, options: Parameters<KubeClient['watc
 }
 
 class Answer {
-  readonly #asking: Asking
+  readonly #asking: LogAsking
   readonly #request: LogRequest
   readonly #privateKey: string
   #page = 0
   #hasAnswer = false
 
-  constructor(asking: Asking, request: LogRequest, privateKey: string) {
+  constructor(asking: LogAsking, request: LogRequest, privateKey: string) {
     this.#asking = asking
     this.#request = request
     this.#privateKey = privateKey
@@ -115,25 +120,25 @@ class Answer {
 
   /** True for the last page. */
   async take({ status, spec, metadata }: LogRequest): Promise<boolean> {
-    const { io, onAnswer } = this.#asking
+    const { reader, onAnswer } = this.#asking
     const { phase, message = '', page = 0, sealed } = status ?? {}
     if (phase === undefined) return false
     this.#hasAnswer = true
     await onAnswer()
     if (phase === 'Refused')
       throw new KubeNodeError(
-        logsErrors.KN1642_component({ component: spec.component, machine: spec.machine, why: message }),
+        logErrors.KN1642_component({ component: spec.component, machine: spec.machine, why: message }),
       )
     if (page > this.#page && sealed !== undefined) {
-      if (page > this.#page + 1) io.err(shownLine(`… ${page - this.#page - 1} pages were missed`))
+      if (page > this.#page + 1) reader.note(`… ${page - this.#page - 1} pages were missed`)
       this.#page = page
       const text = pageText(this.#privateKey, spec.machine, metadata.name ?? '', page, sealed)
       if (text === undefined)
-        throw new KubeNodeError(logsErrors.KN1642_component({ ...spec, why: 'the answer cannot be opened' }))
+        throw new KubeNodeError(logErrors.KN1642_component({ ...spec, why: 'the answer cannot be opened' }))
       const { omittedLines = 0 } = status ?? {}
-      if (omittedLines > 0) io.err(shownLine(`… ${omittedLines} older lines left out`))
-      if (message !== '') io.err(shownLine(message))
-      if (text !== '') io.out(shownLines(text.split('\n')))
+      if (omittedLines > 0) reader.note(`… ${omittedLines} older lines left out`)
+      if (message !== '') reader.note(message)
+      if (text !== '') reader.lines(text.split('\n'))
     }
     return phase === 'Done'
   }
@@ -153,9 +158,9 @@ class Answer {
         if ((found?.spec.logs ?? []).includes(this.#request.spec.ticket)) passedOnAt = now
       }
       if (passedOnAt === undefined && now - start > PASSED_ON_WITHIN_MS)
-        throw new KubeNodeError(logsErrors.KN1644({ machine: name, waited: formatDuration(PASSED_ON_WITHIN_MS) }))
+        throw new KubeNodeError(logErrors.KN1644({ machine: name, waited: formatDuration(PASSED_ON_WITHIN_MS) }))
       if (passedOnAt !== undefined && now - passedOnAt > ANSWERED_WITHIN_MS)
-        throw new KubeNodeError(logsErrors.KN1642_silent({ machine: name, waited: formatDuration(ANSWERED_WITHIN_MS) }))
+        throw new KubeNodeError(logErrors.KN1642_silent({ machine: name, waited: formatDuration(ANSWERED_WITHIN_MS) }))
     }
   }
 }
