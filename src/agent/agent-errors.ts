@@ -68,7 +68,7 @@ export const agentErrors = errorTable({
   },
   KN8016: {
     text: 'cannot install {component} {version}: the agent does not install type {type}',
-    next: 'use type Package or Script',
+    next: 'use type Package, Script or OS',
   },
   KN8017: {
     text: 'cannot configure {component}: ComponentConfig {name} does not match its digest',
@@ -293,6 +293,18 @@ export const agentErrors = errorTable({
   KN8096: {
     text: 'cannot {what} {path} on the host over SSH: {why}',
     next: 'check its permissions and the room on its disk; it is tried again',
+  },
+  KN8097: {
+    text: 'cannot install {what}: {why}',
+    next: 'correct the packages of the component, or what the host lacks; it is tried again',
+  },
+  KN8098: {
+    text: 'cannot keep {component} {version}: the machine returned from its reboot, and {what}',
+    next: 'read the console of the machine, or journalctl --list-boots and -b -1, for why the kernel did not stay; then publish another version',
+  },
+  KN8099: {
+    text: 'cannot change the boot loader: {why}',
+    next: 'give the boot loader what it lacks; until then the default boots',
   },
   KN1002_leaveOption: {
     text: 'cannot leave with {option}: {why}',

@@ -60,6 +60,9 @@ export const cursorsFile = (d: NodeDir): string => join(d.state, 'log-cursors.js
 export const artifactsFolder = (d: NodeDir): string => join(d.state, 'artifacts')
 export const artifactFile = (d: NodeDir, sha256: string): string => join(artifactsFolder(d), sha256)
 
+/** The kernel packages that components brought to this host. */
+export const kernelsFile = (d: NodeDir): string => join(d.state, 'kernels.json')
+
 export const componentsFolder = (d: NodeDir): string => join(d.state, 'components')
 export const componentFolder = (d: NodeDir, component: string): string => join(componentsFolder(d), component)
 /** Folders that are being removed; nothing in here is in use. */

@@ -29,7 +29,6 @@ const USES: Readonly<Record<string, object>> = {
   'Machine spec.channel': { channel: 'SSH', ssh },
   'MachineSet spec.template.spec.channel': { template: { spec: { channel: 'SSH', ssh } } },
   'MachineSet spec.template.spec.ssh': { template: { spec: { ssh } } },
-  'MachineComponent spec.type': { type: 'OS', disruption: 'Reboot' },
   'NodeRemedier spec.ladder[].verify.probe.name': {
     ladder: [{ operations: [{ cordon: {} }], verify: { probe: { component: 'a', name: 'http' } } }],
   },

@@ -5,7 +5,6 @@ export const UNSERVED_SPEC = [
   'Machine spec.channel SSH',
   'MachineSet spec.template.spec.channel SSH',
   'MachineSet spec.template.spec.ssh',
-  'MachineComponent spec.type OS',
   'NodeRemedier spec.ladder[].verify.probe.name',
 ] as const
 

@@ -31,6 +31,8 @@ export interface Layout {
   readonly tree: { readonly strip: number } | undefined
   readonly binaries: readonly PlacedBinary[]
   readonly files: readonly PlacedFile[]
+  /** Of the operating system; in the slot only. */
+  readonly packages: readonly PlacedBinary[]
   readonly links: readonly NodeLink[]
 }
 
@@ -48,7 +50,7 @@ const below = (path: string, folder: string | undefined): string | undefined =>
     ? path.slice(folder.replace(/\/$/, '').length + 1)
     : undefined
 
-export function layoutOf(spec: Pick<MachineComponentSpec, 'install' | 'files'>): Layout {
+export function layoutOf(spec: Pick<MachineComponentSpec, 'install' | 'files' | 'os'>): Layout {
   const unpack = spec.install?.unpack
   const binaries = (spec.install?.binaries ?? []).map((b, n) => ({
     source: b.source,
@@ -65,6 +67,11 @@ export function layoutOf(spec: Pick<MachineComponentSpec, 'install' | 'files'>):
     tree: unpack === undefined ? undefined : { strip: unpack.strip },
     binaries,
     files,
+    packages: (spec.os?.packages ?? []).map((source, n) => ({
+      source,
+      inSlot: `packages/${n}/${basename(source)}`,
+      mode: 0o644,
+    })),
     links: [
       ...(unpack === undefined ? [] : [{ path: unpack.path, inSlot: TREE }]),
       ...binaries.map(({ path, inSlot }) => ({ path, inSlot })),

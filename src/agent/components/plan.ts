@@ -75,6 +75,8 @@ export interface ComponentSeen {
   readonly isNodeFrozen?: boolean
   /** The staged version declares `disruption: Reboot`. */
   readonly needsReboot?: boolean
+  /** The staged version is a kernel, which runs only after a reboot. */
+  readonly isKernel?: boolean
   /** Absent where machines do not reboot. */
   readonly boot?: Boot | undefined
 }
@@ -220,9 +222,7 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
 function planPermitted(seen: ComponentSeen, staged: Slot, permit: string): ComponentPlan {
   const reading = seen.permit?.permit === permit ? seen.permit : undefined
   const forReboot = seen.needsReboot === true && isRebootFor(staged, seen.record?.current, permit)
-  // Check before anything is switched: otherwise the wait would never end.
-  if (forReboot && (seen.boot === undefined || seen.boot.refusal !== undefined))
-    return { ...wait(`${CANNOT_REBOOT}: ${seen.boot?.refusal ?? 'it is no machine'}`), because: 'RequirementUnmet' }
+  if (forReboot && !canReboot(seen)) return waitForMachine(seen)
   if (reading === undefined)
     return act({
       kind: 'ReadPermit',
@@ -242,7 +242,15 @@ function planPermitted(seen: ComponentSeen, staged: Slot, permit: string): Compo
   }
 }
 
+/** Checked before anything is switched: otherwise the wait would never end. */
+const canReboot = ({ boot }: ComponentSeen): boolean => boot !== undefined && boot.refusal === undefined
+const waitForMachine = ({ boot }: ComponentSeen): ComponentPlan => ({
+  ...wait(`${CANNOT_REBOOT}: ${boot?.refusal ?? 'it is no machine'}`),
+  because: 'RequirementUnmet',
+})
+
 function planFirstInstall(seen: ComponentSeen, staged: Slot): ComponentPlan {
+  if (seen.isKernel === true && !canReboot(seen)) return waitForMachine(seen)
   if (seen.isNodePending === undefined)
     return act({ kind: 'ReadNode', reason: 'a first install needs no permit while the node waits for its components' })
   if (!seen.isNodePending) return wait('waiting for the order to switch: the node already takes pods', PERMIT_RETRY_MS)
@@ -329,12 +337,18 @@ const INTERRUPTED_ROLLBACK = 'the rollback was interrupted'
 
 /** Undefined: the switch does not wait for a reboot. */
 function planReboot(
-  { record, boot, permit, isNodeFrozen = false }: ComponentSeen,
+  { record, boot, permit, isNodeFrozen = false, isNodePending }: ComponentSeen,
   open: OpenSwitch,
 ): ComponentPlan | undefined {
   if (boot === undefined) return undefined
   const isBack = open.phase === 'GoingBack'
-  const step: RebootStep | undefined = (isBack ? rebootBack : rebootTo)({ open, boot, permit, isNodeFrozen })
+  const step: RebootStep | undefined = (isBack ? rebootBack : rebootTo)({
+    open,
+    boot,
+    permit,
+    isNodeFrozen,
+    isNodePending,
+  })
   switch (step?.kind) {
     case undefined:
       return undefined
@@ -342,8 +356,10 @@ function planReboot(
       return wait(step.why, PERMIT_RETRY_MS)
     case 'ReadPermit':
       return act({ ...step, forReboot: true, reason: 'the version needs a reboot' })
+    case 'ReadNode':
+      return act({ kind: 'ReadNode', reason: 'a kernel boots without a permit while the node takes no pods' })
     case 'Reboot':
-      return act({ kind: 'Reboot', reason: `under permit ${step.permit}` })
+      return act({ kind: 'Reboot', reason: step.permit === undefined ? 'no pods yet' : `under permit ${step.permit}` })
     case 'Continue':
       return act({ kind: 'ContinueSwitch', reason: 'the machine has rebooted' })
     case 'GoBack':

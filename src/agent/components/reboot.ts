@@ -1,6 +1,7 @@
 // Decides when a machine reboots for a component: once its files are in place for a version with `disruption: Reboot`, and at most once more on the way
 // back. A reboot needs a permit that was read in this pass and lists Reboot. A first install on a node that takes no pods yet has no permit, so it does
-// not reboot: the version takes effect with the next boot. Anything that must not run before that belongs in the host image.
+// not reboot: the version takes effect with the next boot. Anything that must not run before that belongs in the host image. Only a kernel boots there
+// without a permit, while the node takes no pods.
 import type { Reason } from '#api/catalogue.ts'
 import { RETURNS_WITHIN_MS } from '#api/protocol/rebooting.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -43,12 +44,16 @@ export interface RebootSeen {
   readonly boot: Boot
   readonly permit: PermitReading | undefined
   readonly isNodeFrozen: boolean
+  /** Whether the node takes no pods yet, read in this pass. */
+  readonly isNodePending: boolean | undefined
 }
 
 export type RebootStep =
   | { readonly kind: 'Wait'; readonly why: string }
   | { readonly kind: 'ReadPermit'; readonly permit: string }
-  | { readonly kind: 'Reboot'; readonly permit: string }
+  | { readonly kind: 'ReadNode' }
+  /** Without a permit: a node that takes no pods yet. */
+  | { readonly kind: 'Reboot'; readonly permit: string | undefined }
   /** The machine rebooted, and the new version is in place. */
   | { readonly kind: 'Continue' }
   | { readonly kind: 'GoBack'; readonly because: Reason; readonly reason: string }
@@ -80,12 +85,14 @@ export function rebootBack(seen: RebootSeen): Exclude<RebootStep, { kind: 'Conti
 type NextStep = Exclude<RebootStep, { kind: 'Continue' | 'GoBack' }>
 
 /** Requests the reboot once per boot. If the agent restarts before the reboot, it reads the permit again and requests it again. */
-function next({ open: { permit }, boot, permit: read, isNodeFrozen }: RebootSeen): NextStep {
+function next({ open: { permit }, boot, permit: read, isNodeFrozen, isNodePending }: RebootSeen): NextStep {
   const wait = (why: string): NextStep => ({ kind: 'Wait', why: `waiting to reboot: ${why}` })
   if (boot.isRequested) return { kind: 'Wait', why: 'rebooting' }
   if (isNodeFrozen) return wait('the node is frozen by a file on the node')
   if (boot.refusal !== undefined) return wait(boot.refusal)
-  if (permit === undefined) return wait('no permit allows it')
+  if (permit === undefined && isNodePending === undefined) return { kind: 'ReadNode' }
+  if (permit === undefined)
+    return isNodePending === true ? { kind: 'Reboot', permit } : wait('the node takes pods, and no permit allows it')
   if (read?.permit !== permit) return { kind: 'ReadPermit', permit }
   if (read.kind !== 'Granted') return wait(`permit ${permit}: ${read.why}`)
   return read.forReboot === true ? { kind: 'Reboot', permit } : wait(`permit ${permit}: ${NOT_FOR_REBOOT}`)

@@ -68,6 +68,8 @@ export interface OpenSwitch {
   readonly permit?: string
   readonly phase: 'Switching' | 'Probing' | 'GoingBack'
   readonly secondStart?: SecondStart
+  /** For a kernel that is to be booted: what the boot loader boots by default until it is confirmed. */
+  readonly entry?: string
   /** Files and links belong to the new version, nothing of the component runs, and the machine must reboot. */
   readonly reboot?: OpenReboot
   /** The same for the old version, after the machine rebooted for the new one. */
@@ -139,6 +141,7 @@ const isOpen = (v: unknown): boolean =>
   (v['from'] === undefined || isSlot(v['from'])) &&
   (v['phase'] === 'Switching' || v['phase'] === 'Probing' || v['phase'] === 'GoingBack') &&
   (v['secondStart'] === undefined || isSecondStart(v['secondStart'])) &&
+  (v['entry'] === undefined || typeof v['entry'] === 'string') &&
   (v['reboot'] === undefined || isReboot(v['reboot'])) &&
   (v['back'] === undefined || isReboot(v['back']))
 

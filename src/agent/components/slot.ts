@@ -171,7 +171,7 @@ export async function unpack(
     for await (const chunk of files.stream(artifact)) await file.write(chunk)
     return file.end()
   }
-  const missing = new Map(layout.binaries.map((b) => [b.source, b]))
+  const missing = new Map([...layout.binaries, ...layout.packages].map((b) => [b.source, b]))
   await readTar(files.stream(artifact), ARCHIVE_LIMITS, sinkOf(out, layout, missing))
   const [lost] = missing.keys()
   if (lost !== undefined) throw tarRefused(`${lost} is missing`)

@@ -15,6 +15,7 @@ import { withSecrets, type SecretDeps } from './secrets.ts'
 import { fillSlot, type CheckedArtifact, type SlotContent } from './slot.ts'
 import type { TrustStore } from './trust-store.ts'
 import type { NodeDir } from '../node-dir.ts'
+import type { OsPort } from '../os/port.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export interface StageDeps extends ArtifactDeps {
@@ -24,6 +25,8 @@ export interface StageDeps extends ArtifactDeps {
   readonly platform: Platform
   /** Throws when the version cannot be installed on this node. Absent where there is no real node. */
   readonly preflight?: Preflight
+  /** Absent where the node has no boot loader. */
+  readonly os?: Pick<OsPort, 'refusal' | 'stage'>
   /** Absent where secrets cannot be opened. */
   readonly secrets?: Pick<SecretDeps, 'machine' | 'privateKey'>
   /** Where downloads are kept, if not in `dir`. */
@@ -71,11 +74,23 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
   signal.throwIfAborted()
   const size = artifactFor(spec, deps.platform)?.size ?? 0
   await deps.preflight?.before(spec, size)
+  if (spec.type === 'OS') await refuseOs(deps, spec)
   const content: SlotContent = { spec, config, artifact: await artifactOf(deps, spec, signal) }
   signal.throwIfAborted()
   const slot = await fillSlot(deps, request, content, generation)
   await deps.preflight?.programs(spec, slot.id)
+  if (spec.type === 'OS') await deps.os?.stage({ slot: slot.id, spec })
   return { slot, spec }
+}
+
+async function refuseOs({ os }: StageDeps, spec: MachineComponentSpec): Promise<void> {
+  const why = os === undefined ? 'it has no boot loader of its own' : await os.refusal(spec)
+  if (why === undefined) return
+  const { component, version } = spec
+  throw new KubeNodeError(
+    agentErrors.KN8019({ component, version, why: `this machine cannot boot a kernel once and go back: ${why}` }),
+    { retry: 'later' },
+  )
 }
 
 const refused = ({ name: component, version }: ComponentVersion, why: string, retry: 'never' | 'later') =>
@@ -97,8 +112,7 @@ async function readStatement(deps: StageDeps, component: string, version: string
         declaredVersion: spec.version,
       }),
     )
-  if (spec.type !== 'Package' && spec.type !== 'Script')
-    throw new KubeNodeError(agentErrors.KN8016({ component, version, type: spec.type }))
+  if (spec.type === 'DaemonSet') throw new KubeNodeError(agentErrors.KN8016({ component, version, type: spec.type }))
   return spec
 }
 
@@ -120,7 +134,7 @@ async function artifactOf(
   spec: MachineComponentSpec,
   signal: AbortSignal,
 ): Promise<CheckedArtifact | undefined> {
-  if (spec.install === undefined) return undefined
+  if (spec.install === undefined && spec.os?.packages === undefined) return undefined
   const artifact = artifactFor(spec, deps.platform)
   if (artifact === undefined)
     throw new KubeNodeError(

@@ -32,6 +32,8 @@ import { switchEffect, type SlotOf } from './effect.ts'
 import { foreignError } from './foreign-error.ts'
 import { linksOn } from './host-units.ts'
 import { layoutOf } from './layout.ts'
+import { KernelSwitch } from '../os/kernel-switch.ts'
+import type { OsPort } from '../os/port.ts'
 import { makeLinks } from './links.ts'
 import { maskedError } from './masked.ts'
 import {
@@ -62,6 +64,8 @@ export interface SwitchDeps {
   readonly runHook: (command: readonly string[], timeoutMs: number) => Promise<void>
   /** Absent where machines do not reboot. */
   readonly reboots?: RebootPort
+  /** Absent where the node has no boot loader. */
+  readonly os?: OsPort
   readonly clock: Pick<Clock, 'now'>
 }
 
@@ -72,11 +76,13 @@ export class Switcher {
   readonly #deps: SwitchDeps
   readonly #component: string
   readonly #journal: Journal
+  readonly #kernel: KernelSwitch
 
   constructor(deps: SwitchDeps, component: string, journal: Journal) {
     this.#deps = deps
     this.#component = component
     this.#journal = journal
+    this.#kernel = new KernelSwitch(deps.os, deps.log)
   }
 
   /** From here the switch ends in the new version or, automatically, in the old one. */
@@ -137,7 +143,12 @@ export class Switcher {
       )
       if (!isBooted) await this.#hook(spec, 'postInstall')
       if (then === 'Stop') {
-        await this.#journal.write({ open: { ...open, reboot: await this.#pendingReboot() } })
+        const entry = await this.#kernel.entryBefore(spec)
+        const armed = { ...open, ...defined({ entry }) }
+        if (entry !== undefined) await this.#journal.write({ open: armed })
+        // Before the reboot is recorded: a power cut from there on must boot it too.
+        await this.#kernel.arm({ id: open.to.id, spec })
+        await this.#journal.write({ open: { ...armed, reboot: await this.#pendingReboot() } })
         return
       }
       reached = this.#demand().open ?? open
@@ -157,21 +168,33 @@ export class Switcher {
 
   /** Start: start in the current boot. Stop: the machine reboots first. Wait: the machine has not rebooted yet. */
   async #beforeUse(spec: MachineComponentSpec, open: OpenSwitch): Promise<Then | 'Wait'> {
-    const { reboots, clock } = this.#deps
+    const { reboots } = this.#deps
     const { reboot, to, from, permit, phase } = open
     // Without a way to reboot, for example when an agent on another host finds this journal, this is a normal switch.
     if (reboots === undefined) return 'Start'
-    if (reboot === undefined)
-      return phase === 'Switching' && spec.disruption === 'Reboot' && isRebootFor(to, from, permit) ? 'Stop' : 'Start'
+    if (reboot === undefined) {
+      if (phase !== 'Switching' || spec.disruption !== 'Reboot') return 'Start'
+      if (!this.#kernel.isOf(spec)) return isRebootFor(to, from, permit) ? 'Stop' : 'Start'
+      // A new machine boots its kernel before it takes pods, without a permit.
+      if (to.digest !== from?.digest && (await this.#kernel.mismatch({ id: to.id, spec })) !== undefined) return 'Stop'
+      // The power was cut after it was armed, and it runs.
+      if (open.entry !== undefined) await this.#noteBoot(spec, { ...open, reboot: { from: '', since: 0, upMs: 0 } })
+      return 'Start'
+    }
     const { id: boot } = await reboots.boot()
     if (reboot.from === boot) return 'Wait'
     // Recorded before the start, so that a version that crashes the machine is counted.
-    if (reboot.boot !== boot) {
-      const settlesBy = clock.now() + longestSettleMs(spec)
-      const isAgain = reboot.boot !== undefined && { isSecondBoot: true }
-      await this.#journal.write({ open: { ...open, reboot: { ...reboot, boot, settlesBy, ...isAgain } } })
-    }
+    if (reboot.boot !== boot) await this.#noteBoot(spec, { ...open, reboot })
+    await this.#kernel.demandBooted({ id: to.id, spec })
     return 'Start'
+  }
+
+  async #noteBoot(spec: MachineComponentSpec, open: OpenSwitch & Required<Pick<OpenSwitch, 'reboot'>>): Promise<void> {
+    const { reboots, clock } = this.#deps
+    const { reboot } = open
+    const isAgain = reboot.boot !== undefined && { isSecondBoot: true }
+    const now = { boot: (await reboots?.boot())?.id ?? '', settlesBy: clock.now() + longestSettleMs(spec), ...isAgain }
+    await this.#journal.write({ open: { ...open, reboot: { ...reboot, ...now } } })
   }
 
   async #pendingReboot(): Promise<PendingReboot> {
@@ -198,6 +221,13 @@ export class Switcher {
     const held = current ?? open.to
     const now = healthyVersionOf(held)
     const kept = open.from?.id === open.to.id ? previous : (open.from ?? previous)
+    try {
+      await this.#kernel.confirm(await readSlot(this.#deps, this.#component, held.id))
+    } catch (e) {
+      if (isPowerLoss(e)) throw e
+      await this.goBack(causeOf(e, 'InstallFailed'))
+      return
+    }
     await this.#journal.step(
       'commit',
       { probesHeld: true },
@@ -258,7 +288,10 @@ export class Switcher {
     const hadForeign = isAdopted(await readKept(this.#deps, this.#component))
     const pins = isSame ? record.pins : withPin(record, open.to)
     const boot = open.reboot && (await this.#deps.reboots?.boot())
-    const isFirstOfTwo = open.back === undefined && isRebooted(open.reboot, boot)
+    const failed = await readSlot(this.#deps, this.#component, open.to.id)
+    await this.#kernel.giveUp(failed, open.entry)
+    const isFirstOfTwo =
+      open.back === undefined && isRebooted(open.reboot, boot) && !(await this.#isBackByItself(open.to, failed))
     const text = pending === undefined ? message : `${shortened(message, MAX_CAUSE)}; a reboot is pending: ${pending}`
     const change = { open: undefined, staged: undefined, current: open.from, message: text, reason, output, pins }
     const problem = await this.#restore(open.to, open.from, isFirstOfTwo ? 'Stop' : 'Start')
@@ -269,13 +302,18 @@ export class Switcher {
     }
     const awaited = open.back ?? open.reboot
     if (awaited !== undefined && awaited.from === boot?.id) await this.#deps.reboots?.withdraw(this.#component)
-    const isForeignBack = open.from === undefined && hadForeign
+    const isForeignBack = open.from === undefined && (hadForeign || this.#kernel.isOf(failed))
     if (isSame && problem === undefined)
       await this.#journal.step('putBack', { previousRuns: true, sameVersion: true }, change)
     else if ((open.from !== undefined || isForeignBack) && problem === undefined)
       await this.#journal.step('rollBack', { previousRuns: true }, change)
     else await this.#journal.step('break', { nothingRuns: true }, { ...change, message: problem ?? message })
     await this.dropOldSlots()
+  }
+
+  /** The boot loader gave the new kernel up, and the one before runs: no second reboot. */
+  async #isBackByItself({ id }: Slot, spec: MachineComponentSpec | undefined): Promise<boolean> {
+    return spec !== undefined && (await this.#kernel.mismatch({ id, spec })) !== undefined
   }
 
   /** Starts the version in use, if it has a service. */
@@ -353,8 +391,13 @@ export class Switcher {
     const { files, dir } = this.#deps
     const { current, previous, staged, open } = this.#demand()
     const kept = new Set([current, previous, staged, open?.to, open?.from].map((s) => s?.id))
-    for (const id of await files.list(slotsFolder(dir, this.#component)))
-      if (!kept.has(id)) await removeSlot(this.#deps, this.#component, id)
+    const versions: SlotOf[] = []
+    for (const id of await files.list(slotsFolder(dir, this.#component))) {
+      const spec = await readSlot(this.#deps, this.#component, id)
+      if (kept.has(id)) versions.push(...(spec === undefined ? [] : [{ id, spec }]))
+      else await removeSlot(this.#deps, this.#component, id)
+    }
+    await this.#kernel.tidy(versions)
   }
 
   #demand(): ComponentRecord {

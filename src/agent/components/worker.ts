@@ -28,6 +28,7 @@ import { StartTries } from './start-tries.ts'
 import { isPowerLoss, Switcher } from './switch.ts'
 import { Visits } from './visits.ts'
 import type { WorkerDeps } from './worker-deps.ts'
+import { KernelSwitch } from '../os/kernel-switch.ts'
 
 /** Delay after an action failed for a temporary reason. */
 const ACT_RETRY_MS = 2_000
@@ -40,6 +41,7 @@ export class ComponentWorker {
   readonly #deps: WorkerDeps
   readonly #journal: Journal
   readonly #switcher: Switcher
+  readonly #kernel: KernelSwitch
   readonly #staging: Staging
   readonly #probing: Probing
   readonly #starts: StartTries
@@ -72,6 +74,7 @@ export class ComponentWorker {
     this.#removal = new RemovalOutlook(known, component, (record) => this.#specInUse(record))
     this.#journal = new Journal(deps, component)
     this.#switcher = new Switcher({ ...deps, log: this.#log }, component, this.#journal)
+    this.#kernel = new KernelSwitch(deps.os, this.#log)
     this.#inUse = new KeptSpec(deps, component)
     this.#staged = new KeptSpec(deps, component)
     this.#starts = new StartTries(deps.clock, this.#log)
@@ -287,7 +290,7 @@ export class ComponentWorker {
       end: processes.end(this.component),
       brakeMs: processes.brakeMs(this.component),
       startFailure,
-      probes: this.probes,
+      probes: await this.#judged(record, spec),
       permit: this.#permit,
       isNodePending: this.#isNodePending,
       missingRequirement: await this.#missing(record),
@@ -298,7 +301,7 @@ export class ComponentWorker {
       adoption: this.#deps.adoption?.() ?? 'Refuse',
       inTheWay: this.#adoption.inTheWay,
       isNodeFrozen,
-      needsReboot: await this.#needsReboot(record),
+      ...(await this.#stagedNeeds(record)),
       boot: await this.#deps.reboots?.boot(),
     }
   }
@@ -317,10 +320,18 @@ export class ComponentWorker {
     return spec && this.#deps.missingRequirement(spec)
   }
 
-  async #needsReboot(record: ComponentRecord | undefined): Promise<boolean> {
+  async #stagedNeeds(record: ComponentRecord | undefined): Promise<Pick<ComponentSeen, 'needsReboot' | 'isKernel'>> {
     const slot = record?.staged?.id
-    if (slot === undefined || record?.state !== 'Staged') return false
-    return (await this.#staged.read(slot))?.disruption === 'Reboot'
+    if (slot === undefined || record?.state !== 'Staged') return {}
+    const spec = await this.#staged.read(slot)
+    return { needsReboot: spec?.disruption === 'Reboot', isKernel: this.#kernel.isOf(spec) }
+  }
+
+  /** A kernel is healthy while it is the one that runs. */
+  async #judged(record: ComponentRecord | undefined, spec: MachineComponentSpec | undefined): Promise<ProbeReading> {
+    const id = record?.current?.id
+    const message = id === undefined || spec === undefined ? undefined : await this.#kernel.mismatch({ id, spec })
+    return message === undefined ? this.probes : { verdict: 'Failing', isSettled: false, message }
   }
 
   async #act(action: ComponentAction): Promise<void> {

@@ -48,7 +48,7 @@ const REPORTED: ReadonlySet<string> = new Set([
 ])
 
 /** Differs between machines of one image, and at each upgrade. */
-const OF_ONE_MACHINE: ReadonlySet<string> = new Set(['BOOT_IMAGE', 'initrd', 'root', 'resume'])
+const OF_ONE_MACHINE: ReadonlySet<string> = new Set(['BOOT_IMAGE', 'initrd', 'kubenode.boot', 'root', 'resume'])
 
 /** A kernel reads 4 KiB at most. */
 const MAX_LINE_CHARS = 4_096

@@ -4,53 +4,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type BootLoader, type BootTree, type Steps, bootLoaderOf } from './boot-loader.ts'
+import { BOOT_MARK, type BootEntry, fileEntry, isOwn, menuEntries, ownEntryId } from './boot-entries.ts'
+import { type BootLoader, type BootTree, type Running, type Steps, bootLoaderOf } from './boot-loader.ts'
+import { debianEntry, grubHeader, grubMenu } from '#test/doubles/node/fake-boot-machine.ts'
 import { grubEnvironment, parseGrubEnvironment } from './grub-environment.ts'
 
-const EXT4 = { type: 'ext4', device: '/dev/vda2' }
 const block = (variables: Readonly<Record<string, string>>): Buffer =>
   grubEnvironment(new Map(Object.entries(variables))) ?? Buffer.alloc(0)
-/** As /etc/grub.d/00_header of Debian 12 writes it, whatever GRUB_DEFAULT is. */
-const header = (byDefault: string) => `if [ -s $prefix/grubenv ]; then
-  set have_grubenv=true
-  load_env
-fi
-if [ "\${next_entry}" ] ; then
-   set default="\${next_entry}"
-   set next_entry=
-   save_env next_entry
-   set boot_once=true
-else
-   set default="${byDefault}"
-fi
-
-if [ "\${prev_saved_entry}" ]; then
-  set saved_entry="\${prev_saved_entry}"
-  save_env saved_entry
-  set prev_saved_entry=
-  save_env prev_saved_entry
-  set boot_once=true
-fi
-
-function savedefault {
-  if [ -z "\${boot_once}" ]; then
-    saved_entry="\${chosen}"
-    save_env saved_entry
-  fi
-}
-`
-const READS = header('${saved_entry}')
-const DEBIAN = `${READS}menuentry 'Debian GNU/Linux' --class debian $menuentry_id_option 'gnulinux-simple-a1' {
-}
-submenu 'Advanced options for Debian GNU/Linux' $menuentry_id_option 'gnulinux-advanced-a1' {
-	menuentry 'Debian GNU/Linux, with Linux 6.1.0-28-amd64' --class debian $menuentry_id_option 'gnulinux-6.1.0-28-amd64-advanced-a1' {
-	}
-	menuentry 'Debian GNU/Linux, with Linux 6.1.0-27-amd64' --class debian $menuentry_id_option 'gnulinux-6.1.0-27-amd64-advanced-a1' {
-	}
-}
-menuentry 'UEFI Firmware Settings' $menuentry_id_option 'uefi-firmware' {
-}
-`
+const READS = grubHeader('${saved_entry}')
+const DEBIAN = grubMenu(['6.1.0-27-amd64', '6.1.0-28-amd64'])
 
 interface Host {
   readonly tree: () => BootTree
@@ -59,75 +21,122 @@ interface Host {
   readonly boot: () => string | undefined
 }
 
-/** GRUB, as its configuration has it: next_entry is cleared before the kernel starts. */
-function grub(folder: string, config: string, saved: string, entries: readonly string[] = []): Host {
-  const path = `${folder}/grubenv`
-  let env = block({ saved_entry: saved, kernelopts: 'root=UUID=a1 ro' })
-  return {
-    tree: () => ({
-      files: new Map([
-        [`${folder}/grub.cfg`, Buffer.from(config)],
-        [path, env],
-      ]),
-      paths: new Set(entries.map((e) => `/boot/loader/entries/${e}.conf`)),
-      boot: EXT4,
-    }),
-    carryOut: (steps) => {
-      if (steps.kind === 'Refused') throw new Error(steps.missing)
-      for (const step of steps.steps) {
-        if (step.kind !== 'WriteInPlace' || step.path !== path) throw new Error('GRUB has only its block')
-        expect(step.content.length).toBe(env.length)
-        env = step.content
+const textOf = (files: ReadonlyMap<string, Buffer>, path: string): string => files.get(path)?.toString() ?? ''
+const runningFrom = ({ kernel = '', arguments: all }: BootEntry): Running => ({ kernel, arguments: all })
+
+/** Files, and what runs of the entries in them. */
+class Disk {
+  readonly files: Map<string, Buffer>
+  readonly paths: readonly string[]
+  readonly type: string
+  running: Running
+  constructor(files: Readonly<Record<string, Buffer>>, paths: readonly string[], type: string, running: string) {
+    this.files = new Map(Object.entries(files))
+    this.paths = paths
+    this.type = type
+    this.running = { kernel: '', arguments: [] }
+    this.started(running)
+  }
+  tree(): BootTree {
+    const boot = { type: this.type, device: '/dev/vda1' }
+    return { files: this.files, paths: new Set([...this.paths, ...this.files.keys()]), boot, running: this.running }
+  }
+  entries(): readonly BootEntry[] {
+    const menus = ['grub.cfg', 'custom.cfg'].flatMap((n) => menuEntries(textOf(this.files, `/boot/grub/${n}`)))
+    const entries = [...this.files].flatMap(([path, text]) =>
+      path.endsWith('.conf')
+        ? [fileEntry(path.replace(/^.*\/|(\+\d.*)?\.conf$/g, ''), text.toString(), OF_FEDORA)]
+        : [],
+    )
+    return [...menus, ...entries]
+  }
+  started(id: string | undefined): string | undefined {
+    const entry = this.entries().find((e) => e.id === id)
+    if (entry !== undefined) this.running = runningFrom(entry)
+    return entry && id
+  }
+  carryOut(steps: Steps, run: (command: readonly string[]) => void): void {
+    if (steps.kind === 'Refused') throw new Error(steps.missing)
+    for (const step of steps.steps) {
+      if (step.kind === 'Run') run(step.command)
+      else if (step.kind === 'Remove') this.files.delete(step.path)
+      else {
+        if (step.kind === 'WriteInPlace') expect(step.content.length).toBe(this.files.get(step.path)?.length)
+        this.files.set(step.path, step.content)
       }
-    },
+    }
+  }
+}
+
+const OF_FEDORA = new Map([['kernelopts', 'root=UUID=a1 ro']])
+
+/** GRUB, as its configuration has it: next_entry is cleared before the kernel starts. */
+function grub(folder: string, config: string, saved: string, entries: Readonly<Record<string, Buffer>> = {}): Host {
+  const path = `${folder}/grubenv`
+  const env = block({ saved_entry: saved, kernelopts: 'root=UUID=a1 ro' })
+  const menu = { [`${folder}/grub.cfg`]: Buffer.from(config), [path]: env }
+  const disk = new Disk({ ...menu, ...entries }, [], 'ext4', saved)
+  return {
+    tree: () => disk.tree(),
+    carryOut: (steps) => disk.carryOut(steps, () => expect.unreachable()),
     boot: () => {
-      const variables = new Map(parseGrubEnvironment(env))
+      const variables = new Map(parseGrubEnvironment(disk.files.get(path) ?? env))
       expect(variables.get('kernelopts')).toBe('root=UUID=a1 ro')
       const next = variables.get('next_entry')
       variables.delete('next_entry')
-      env = grubEnvironment(variables) ?? env
-      return next ?? variables.get('saved_entry')
+      disk.files.set(path, grubEnvironment(variables) ?? env)
+      return disk.started(next ?? variables.get('saved_entry'))
     },
   }
 }
 
 /** systemd-boot, with the two variables of the firmware that bootctl sets. */
-function systemdBoot(entries: readonly string[], running: string): Host {
+function systemdBoot(entries: Readonly<Record<string, Buffer>>, running: string): Host {
   const variables = new Map<string, string>([['set-default', `${running}.conf`]])
   const paths = ['/boot/loader/loader.conf', '/usr/bin/bootctl', '/sys/firmware/efi/efivars']
+  const disk = new Disk(entries, paths, 'vfat', running)
   return {
-    tree: () => ({
-      files: new Map(),
-      // The newest entry has tries left.
-      paths: new Set([...paths, ...entries.map((e, i) => `/boot/loader/entries/${e}${i === 0 ? '+2-1' : ''}.conf`)]),
-      boot: { type: 'vfat', device: '/dev/vda1' },
-    }),
-    carryOut: (steps) => {
-      if (steps.kind === 'Refused') throw new Error(steps.missing)
-      for (const step of steps.steps) {
-        const [program, name = '', value = ''] = step.kind === 'Run' ? step.command : []
+    tree: () => disk.tree(),
+    carryOut: (steps) =>
+      disk.carryOut(steps, ([program, name = '', value = '']) => {
         expect(program).toBe('/usr/bin/bootctl')
         if (value === '') variables.delete(name)
         else variables.set(name, value)
-      }
-    },
+      }),
     boot: () => {
       const next = variables.get('set-oneshot') ?? variables.get('set-default')
       variables.delete('set-oneshot')
-      return next?.slice(0, -'.conf'.length)
+      return disk.started(next?.slice(0, -'.conf'.length))
     },
   }
 }
 
-const OLD = 'gnulinux-advanced-a1>gnulinux-6.1.0-27-amd64-advanced-a1'
-const NEW = 'gnulinux-advanced-a1>gnulinux-6.1.0-28-amd64-advanced-a1'
+const OLD = debianEntry('6.1.0-27-amd64')
+const NEW = debianEntry('6.1.0-28-amd64')
 const FEDORA = ['0f3c-6.11.4-301.fc41.x86_64', '0f3c-6.11.3-300.fc41.x86_64'] as const
+const RESCUE = '0f3c-0-rescue'
+const fileOf = (release: string, options: string) =>
+  Buffer.from(
+    `title Fedora\nversion ${release}\nlinux /vmlinuz-${release}\ninitrd /initramfs-${release}.img\noptions ${options}\n`,
+  )
+/** The newest has tries left. */
+const filesOf = (options: string) => ({
+  [`/boot/loader/entries/${FEDORA[0]}+2-1.conf`]: fileOf('6.11.4-301.fc41.x86_64', options),
+  [`/boot/loader/entries/${FEDORA[1]}.conf`]: fileOf('6.11.3-300.fc41.x86_64', options),
+  [`/boot/loader/entries/${RESCUE}.conf`]: fileOf('6.11.3-300.fc41.x86_64', options),
+})
 const HOSTS: readonly (readonly [string, () => Host, string, string])[] = [
   ['Debian 12 with GRUB', () => grub('/boot/grub', DEBIAN, OLD), OLD, NEW],
-  ['Fedora with GRUB and entry files', () => grub('/boot/grub2', READS, FEDORA[1], FEDORA), FEDORA[1], FEDORA[0]],
-  ['systemd-boot', () => systemdBoot(FEDORA, FEDORA[1]), FEDORA[1], FEDORA[0]],
+  [
+    'Fedora with GRUB and entry files',
+    () => grub('/boot/grub2', READS, FEDORA[1], filesOf('$kernelopts $tuned_params')),
+    FEDORA[1],
+    FEDORA[0],
+  ],
+  ['systemd-boot', () => systemdBoot(filesOf('root=UUID=a1 ro'), FEDORA[1]), FEDORA[1], FEDORA[0]],
 ]
 
+const SLOTS = ['0123456789abcdef-0', '1123456789abcdef-2'] as const
 const loaderOf = (host: Host): BootLoader => {
   const found = bootLoaderOf(host.tree())
   if (found.name === 'unknown') throw new Error(found.missing)
@@ -136,7 +145,44 @@ const loaderOf = (host: Host): BootLoader => {
 
 describe.each(HOSTS)('%s', (_, made, old, next) => {
   test('lists both kernels', () => {
-    expect(loaderOf(made()).entries).toEqual(expect.arrayContaining([old, next]))
+    expect(loaderOf(made()).entries.map((e) => e.id)).toEqual(expect.arrayContaining([old, next]))
+  })
+
+  test('knows what runs, also when the configuration of the distribution has other arguments by now', () => {
+    const { tree } = made()
+    expect(bootLoaderOf(tree())).toMatchObject({ running: { id: old } })
+    const now = { ...tree(), running: { ...tree().running, arguments: ['root=UUID=a0'] } }
+    expect(bootLoaderOf(now)).toMatchObject({ running: { id: old } })
+    expect(bootLoaderOf({ ...now, running: { kernel: '5.5.5', arguments: [] } })).toMatchObject({ running: undefined })
+  })
+
+  test('boots an own entry with the arguments of the distribution and more, and removes it when it is no longer kept', () => {
+    const host = made()
+    for (const slot of [SLOTS[0], SLOTS[1], SLOTS[0]]) {
+      const loader = loaderOf(host)
+      const from = loader.entries.find((e) => e.id === next)
+      if (from === undefined) throw new Error('no entry')
+      const own = { id: ownEntryId(slot), title: "A kernel of 'ours'", from }
+      host.carryOut(loader.add({ ...own, arguments: ['panic=30', `${BOOT_MARK}${slot}`] }))
+    }
+    const ids = SLOTS.map(ownEntryId)
+    const own = () => loaderOf(host).entries.filter(isOwn)
+    expect(
+      own()
+        .map((e) => e.id)
+        .toSorted(),
+    ).toEqual(ids)
+    host.carryOut(loaderOf(host).arm(ids[0] ?? ''))
+    expect(host.boot()).toBe(ids[0])
+    const { running } = host.tree()
+    expect(running.arguments).toEqual(expect.arrayContaining(['root=UUID=a1', 'ro', 'panic=30']))
+    expect(loaderOf(host).running?.id).toBe(ids[0])
+    host.carryOut(loaderOf(host).tidy(new Set()))
+    expect(own().map((e) => e.id)).toEqual([ids[0]])
+    expect(host.boot()).toBe(old)
+    host.carryOut(loaderOf(host).tidy(new Set()))
+    expect([own(), host.boot()]).toEqual([[], old])
+    expect(loaderOf(host).entries.map((e) => e.id)).toEqual(loaderOf(made()).entries.map((e) => e.id))
   })
 
   test('boots an armed entry once, and the old one again when it is not confirmed', () => {
@@ -189,18 +235,37 @@ test.each([
   ['no default', () => unset(debian(), '/boot/grub/grubenv', block({})), /saved_entry is not set/],
   [
     'a fixed default',
-    () => unset(debian(), '/boot/grub/grub.cfg', Buffer.from(DEBIAN.replace(READS, header('0')))),
+    () => unset(debian(), '/boot/grub/grub.cfg', Buffer.from(DEBIAN.replace(READS, grubHeader('0')))),
     /GRUB_DEFAULT=saved/,
   ],
   ['LVM', () => ({ ...debian(), boot: { type: 'ext4', device: '/dev/mapper/vg-boot' } }), /cannot write to ext4 on/],
   ['btrfs', () => ({ ...debian(), boot: { type: 'btrfs', device: '/dev/vda2' } }), /cannot write to btrfs/],
   [
     'no bootctl',
-    () => ({ files: new Map(), paths: new Set(['/efi/loader/loader.conf']), boot: EXT4 }),
+    () => ({ ...debian(), files: new Map(), paths: new Set(['/efi/loader/loader.conf']) }),
     /bootctl is not installed/,
   ],
 ])('refuses what it does not know, and says what is missing: %s', (_, tree, missing) => {
   expect(bootLoaderOf(tree())).toEqual({ name: 'unknown', missing: expect.stringMatching(missing) })
+})
+
+test('what others wrote into custom.cfg stays, and a menu that does not read it is refused', () => {
+  const other = "menuentry 'Rescue' $menuentry_id_option 'mine' {\n\tlinux /rescue\n}"
+  const tree = debian()
+  const files = new Map([...tree.files, ['/boot/grub/custom.cfg', Buffer.from(other)]])
+  const add = (from: BootTree) => {
+    const found = bootLoaderOf(from)
+    if (found.name === 'unknown') throw new Error(found.missing)
+    const [entry] = found.entries.filter((e) => e.id === NEW)
+    return entry && found.add({ id: ownEntryId(SLOTS[0]), title: 't', from: entry, arguments: [] })
+  }
+  const added = add({ ...tree, files })
+  expect(added).toMatchObject({ steps: [{ kind: 'Write', path: '/boot/grub/custom.cfg' }] })
+  const written = added?.kind === 'Steps' && added.steps[0]?.kind === 'Write' ? added.steps[0].content.toString() : ''
+  expect(written.startsWith(`${other}\n### begin kubenode-`)).toBe(true)
+  expect(menuEntries(written).map((e) => e.kernel)).toEqual([undefined, '6.1.0-28-amd64'])
+  const without = unset(tree, '/boot/grub/grub.cfg', Buffer.from(DEBIAN.replaceAll('custom.cfg', 'other.cfg')))
+  expect(add(without)).toEqual({ kind: 'Refused', missing: expect.stringMatching(/does not read custom\.cfg/) })
 })
 
 test('a block without room is refused', () => {

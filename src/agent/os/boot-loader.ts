@@ -1,5 +1,18 @@
 // Which boot loader a host has, and how an entry is booted once, made the default, or given up. Pure: decides over a snapshot of files and returns steps.
 // Invariant: until `confirm`, the default entry is the one that ran before, so a kernel that does not come up is followed by the old one.
+import {
+  type BootEntry,
+  type OwnEntry,
+  customMenu,
+  fileEntry,
+  isOwn,
+  isRecovery,
+  menuEntries,
+  ownEntryId,
+  ownFile,
+  sameArguments,
+  slotIn,
+} from './boot-entries.ts'
 import { type GrubVariables, grubEnvironment, parseGrubEnvironment } from './grub-environment.ts'
 
 /** What was read of a host. */
@@ -9,11 +22,23 @@ export interface BootTree {
   readonly paths: ReadonlySet<string>
   /** The file system that holds /boot, and its device. */
   readonly boot: { readonly type: string; readonly device: string }
+  readonly running: Running
+  /** Undefined where that cannot be read. */
+  readonly freeBytes?: number | undefined
 }
 
-type BootStep =
+export interface Running {
+  /** As `uname -r`. */
+  readonly kernel: string
+  /** As `/proc/cmdline`. */
+  readonly arguments: readonly string[]
+}
+
+export type BootStep =
   /** Overwrites without another size: GRUB knows the blocks on the disk. */
   | { readonly kind: 'WriteInPlace'; readonly path: string; readonly content: Buffer }
+  | { readonly kind: 'Write'; readonly path: string; readonly content: Buffer }
+  | { readonly kind: 'Remove'; readonly path: string }
   | { readonly kind: 'Run'; readonly command: readonly string[] }
 
 export type Steps =
@@ -22,8 +47,15 @@ export type Steps =
 
 export interface BootLoader {
   readonly name: 'grub' | 'systemd-boot'
-  /** IDs of what can be booted. */
-  readonly entries: readonly string[]
+  readonly entries: readonly BootEntry[]
+  /** The entry of what runs now. Undefined: there is none for this kernel any longer. */
+  readonly running: BootEntry | undefined
+  /** The ID of what boots by default; undefined where that cannot be read. */
+  readonly byDefault: string | undefined
+  /** Writes an own entry; what boots does not change. */
+  readonly add: (entry: OwnEntry) => Steps
+  /** Removes the own entries that `keeps` does not name, but never what runs or boots by default. */
+  readonly tidy: (keeps: ReadonlySet<string>) => Steps
   /** Boots this entry once, at the next boot. */
   readonly arm: (entry: string) => Steps
   /** Makes this entry the default. */
@@ -57,6 +89,7 @@ const STACKED = /^\/dev\/(mapper\/|md|dm-)/
 /** grub-mkconfig writes both names in any case, so only what sets the default tells which of them count. */
 const READS_NEXT = /^[ \t]{0,64}set default="\$\{next_entry\}"/m
 const READS_SAVED = /^[ \t]{0,64}set default="\$\{saved_entry\}"/m
+const READS_CUSTOM = /^[ \t]{0,64}source \S{0,64}\/custom\.cfg/m
 
 function grubOf(tree: BootTree, folder: string, config: string): Found {
   const { type, device } = tree.boot
@@ -75,7 +108,20 @@ function grubOf(tree: BootTree, folder: string, config: string): Found {
     return unknown(
       'saved_entry is not set, so it is unknown what boots by default: run grub-set-default with the running kernel',
     )
-  const entries = [...menuEntries(config), ...blsEntries(tree, '/boot')]
+  const custom = `${folder}/custom.cfg`
+  const ownMenu = tree.files.get(custom)?.toString('utf8') ?? ''
+  const files = fileEntries(tree, '/boot', variables)
+  const entries = [...menuEntries(config), ...menuEntries(ownMenu), ...files]
+  const running = runningEntry(entries, tree.running)
+  const byDefault = variables.get('saved_entry')
+  const armed = variables.get('next_entry')
+  const drops = (keeps: ReadonlySet<string>) => (id: string) =>
+    isOwn({ id }) && !keeps.has(id) && ![running?.id, byDefault, armed].includes(id)
+  const menu = (add: OwnEntry | undefined, dropped: (id: string) => boolean): readonly BootStep[] => {
+    const after = customMenu(ownMenu, add, dropped)
+    return after === ownMenu ? [] : [{ kind: 'Write', path: custom, content: Buffer.from(after) }]
+  }
+  const isKnown = (id: string) => entries.some((e) => e.id === id)
   const change = (to: GrubVariables): Steps => {
     const content = grubEnvironment(to, block.length)
     return content === undefined ? refused(`${path} has no room left`) : steps({ kind: 'WriteInPlace', path, content })
@@ -83,12 +129,19 @@ function grubOf(tree: BootTree, folder: string, config: string): Found {
   return {
     name: 'grub',
     entries,
+    running,
+    byDefault,
+    add: (entry) => {
+      if (files.includes(entry.from)) return steps(addFile('/boot', entry))
+      return READS_CUSTOM.test(config)
+        ? steps(...menu(entry, () => false))
+        : refused(`${folder}/grub.cfg does not read custom.cfg: restore 41_custom in /etc/grub.d, and write it again`)
+    },
+    tidy: (keeps) => steps(...menu(undefined, drops(keeps)), ...tidyFiles(tree, '/boot', drops(keeps))),
     arm: (entry) =>
-      entries.includes(entry)
-        ? change(new Map([...variables, ['next_entry', entry]]))
-        : refused(`GRUB has no entry ${entry}`),
+      isKnown(entry) ? change(new Map([...variables, ['next_entry', entry]])) : refused(`GRUB has no entry ${entry}`),
     confirm: (entry) =>
-      entries.includes(entry)
+      isKnown(entry)
         ? change(new Map([...without(variables, 'next_entry'), ['saved_entry', entry]]))
         : refused(`GRUB has no entry ${entry}`),
     disarm: () => change(without(variables, 'next_entry')),
@@ -98,43 +151,65 @@ function grubOf(tree: BootTree, folder: string, config: string): Found {
 const without = (variables: GrubVariables, name: string): GrubVariables =>
   new Map([...variables].filter(([n]) => n !== name))
 
-const MENU = /^(\s*)(submenu|menuentry)\s.*?\$menuentry_id_option\s+'([^']{1,256})'/
-
-/** An entry in a submenu is named by the way to it. grub-mkconfig indents what is in a submenu. */
-function menuEntries(config: string): readonly string[] {
-  const found: string[] = []
-  let submenu: string | undefined
-  for (const line of config.split('\n')) {
-    const [, indent = '', kind, id = ''] = MENU.exec(line) ?? []
-    if (kind === 'submenu') submenu = id
-    else if (kind === 'menuentry') found.push(indent === '' || submenu === undefined ? id : `${submenu}>${id}`)
-    else if (line === '}') submenu = undefined
-  }
-  return found
+/** What runs has the same kernel and arguments. Its arguments may have been changed since in the configuration: then another entry of the same kernel. */
+function runningEntry(entries: readonly BootEntry[], { kernel, arguments: own }: Running): BootEntry | undefined {
+  const same = entries.filter((e) => e.kernel === kernel)
+  const slot = slotIn(own)
+  const marked = slot === undefined ? undefined : same.find((e) => e.id === ownEntryId(slot))
+  if (marked !== undefined) return marked
+  const exact = same.filter((e) => sameArguments(e.arguments, own))
+  // The first entry of the menu of Debian is of the newest kernel, whichever that will be.
+  const byName = (all: readonly BootEntry[]) =>
+    all.find((e) => e.id.includes(kernel)) ?? all.find((e) => !e.id.startsWith('gnulinux-simple-'))
+  return byName(exact.filter((e) => !isOwn(e))) ?? byName(same.filter((e) => !isOwn(e) && !isRecovery(e)))
 }
 
+const entriesFolder = (folder: string): string => `${folder}/loader/entries/`
+
 /** Of the Boot Loader Specification: the name of the file, without a counter of tries. */
-function blsEntries({ paths }: BootTree, folder: string): readonly string[] {
-  const prefix = `${folder}/loader/entries/`
+function fileEntries({ paths, files }: BootTree, folder: string, variables?: GrubVariables): readonly BootEntry[] {
+  const prefix = entriesFolder(folder)
   return [...paths].flatMap((path) =>
     path.startsWith(prefix) && path.endsWith('.conf')
-      ? path.slice(prefix.length, -'.conf'.length).replace(/\+\d+(-\d+)?$/, '')
+      ? [fileEntry(entryId(path), files.get(path)?.toString('utf8') ?? '', variables)]
       : [],
   )
 }
+
+const entryId = (path: string): string => {
+  const name = path.slice(path.lastIndexOf('/') + 1, -'.conf'.length)
+  return name.replace(/\+\d+(-\d+)?$/, '')
+}
+
+const addFile = (folder: string, entry: OwnEntry): BootStep => ({
+  kind: 'Write',
+  path: `${entriesFolder(folder)}${entry.id}.conf`,
+  content: Buffer.from(ownFile(entry)),
+})
+
+const tidyFiles = ({ paths }: BootTree, folder: string, drops: (id: string) => boolean): readonly BootStep[] =>
+  [...paths]
+    .filter((path) => path.startsWith(entriesFolder(folder)) && path.endsWith('.conf') && drops(entryId(path)))
+    .map((path) => ({ kind: 'Remove', path }))
 
 function systemdBootOf(tree: BootTree, folder: string): Found {
   if (!tree.paths.has('/usr/bin/bootctl')) return unknown('bootctl is not installed')
   if (!tree.paths.has('/sys/firmware/efi/efivars'))
     return unknown('the variables of the firmware are not mounted at /sys/firmware/efi/efivars')
-  const entries = blsEntries(tree, folder)
+  const entries = fileEntries(tree, folder)
+  const running = runningEntry(entries, tree.running)
   const id = (entry: string) => `${entry}.conf`
   const run = (...args: readonly string[]) => ({ kind: 'Run', command: ['/usr/bin/bootctl', ...args] }) as const
   const known = (entry: string, then: () => Steps) =>
-    entries.includes(entry) ? then() : refused(`systemd-boot has no entry ${entry}`)
+    entries.some((e) => e.id === entry) ? then() : refused(`systemd-boot has no entry ${entry}`)
   return {
     name: 'systemd-boot',
     entries,
+    running,
+    byDefault: undefined,
+    add: (entry) => steps(addFile(folder, entry)),
+    // The default is unknown here, but it is what runs or the one before, and the caller keeps both.
+    tidy: (keeps) => steps(...tidyFiles(tree, folder, (id) => isOwn({ id }) && !keeps.has(id) && id !== running?.id)),
     arm: (entry) => known(entry, () => steps(run('set-oneshot', id(entry)))),
     confirm: (entry) => known(entry, () => steps(run('set-default', id(entry)), run('set-oneshot', ''))),
     disarm: () => steps(run('set-oneshot', '')),

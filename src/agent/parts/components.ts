@@ -1,4 +1,5 @@
 // The part that installs, probes and reverts components: what their workers may read, run and fetch on this node.
+import { defined } from '#lib/defined.ts'
 import { AllComponents } from '../components/all-components.ts'
 import { runProbe } from '../components/probe.ts'
 import { restoreRefusal } from '../components/restore-refusal.ts'
@@ -12,6 +13,8 @@ import { readPermit } from '../permits.ts'
 import { groundHere, preflightOnNode } from '../preflight/on-node.ts'
 import { readNodeFacts } from '../preflight/read.ts'
 import { KeptReading } from '../kept-reading.ts'
+import { realBootHost } from '../os/boot-host.ts'
+import { OperatingSystem } from '../os/os.ts'
 import type { Processes } from '../supervise/port.ts'
 import type { PartsContext } from './context.ts'
 
@@ -30,16 +33,24 @@ export function buildComponents(context: PartsContext, needs: ComponentsNeeds): 
   const { supervisor, trust, nodeObject, targets, onChange } = needs
   const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts), ground: groundHere(dir) })
   const secrets = { machine, privateKey: async () => session.sealing.privateKey }
+  const os = context.isHost
+    ? new OperatingSystem({ host: realBootHost({ files }), files, dir, log: base.log })
+    : undefined
   const server = new KeptReading(clock, session.serverVersion, () => components.wakeStaged())
   const components: AllComponents = new AllComponents({
     ...base,
     processes: supervisor,
     runHook: runHook(dir, environment),
     stage: (request, stop) =>
-      stage({ files, dir, client, fetcher, trust, clock, platform, preflight, secrets }, request, stop),
+      stage(
+        { files, dir, client, fetcher, trust, clock, platform, preflight, secrets, ...defined({ os }) },
+        request,
+        stop,
+      ),
     serverVersion: () => server.value,
     readPermit: (target, permit, operations) => readPermit(client, permit, { operations, targets: targets(), target }),
     reboots: context.reboots,
+    ...defined({ os }),
     readNodePending: () => nodeObject.isPending(),
     machine,
     refusal: async (spec) => {

@@ -8,6 +8,7 @@ import * as f from '../fields.ts'
 import { takenFromHost } from '../reserved-paths.ts'
 import { readTemplate } from '../templates/placeholders.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
+import { os } from './component-os.ts'
 import { command, file, fileMode, hooks, probe, service } from './component-process.ts'
 
 /** Larger than any known node component; beyond this it is a mistake. */
@@ -122,13 +123,9 @@ const props = {
   component: f.componentName('The component.'),
   version: f.componentVersion('The version; opaque unless used in requires or skew.'),
   type: s.fallback(
-    s.unserved(
-      s.choice(
-        'How it runs: installed by the agent, as a DaemonSet, as a script for repairs, or as the operating system.',
-        ['Package', 'DaemonSet', 'Script', 'OS'],
-      ),
-      'operating systems are not installed',
-      ['OS'],
+    s.choice(
+      'How it runs: installed by the agent, as a DaemonSet, as a script for repairs, or as the kernel that the machine boots.',
+      ['Package', 'DaemonSet', 'Script', 'OS'],
     ),
     'Package',
   ),
@@ -151,6 +148,7 @@ const props = {
   install: s.optional(install),
   files: s.optional(s.mapList('Files that belong to the component.', file, { keys: ['path'], max: 64 })),
   service: s.optional(service),
+  os: s.optional(os),
   script: s.optional(
     s.obj('How a component of type Script runs.', {
       command: command('Program and arguments; install must contain the program.'),
@@ -211,6 +209,24 @@ spec = s.rule(spec, {
   message: 'script is required for type Script, and not allowed for others',
   fieldPath: '.script',
   holds: (s) => (s.type === 'Script') === (s.script !== undefined),
+})
+spec = s.rule(spec, {
+  cel: "(self.type == 'OS') == has(self.os)",
+  message: 'os is required for type OS, and not allowed for others',
+  fieldPath: '.os',
+  holds: (s) => (s.type === 'OS') === (s.os !== undefined),
+})
+spec = s.rule(spec, {
+  cel: "self.type == 'OS' ? !has(self.install) && !has(self.service) : true",
+  message: 'type OS has neither install nor service: what its archive holds is in os.packages',
+  fieldPath: '.os',
+  holds: (s) => s.type !== 'OS' || (s.install === undefined && s.service === undefined),
+})
+spec = s.rule(spec, {
+  cel: 'has(self.os) && has(self.os.packages) ? has(self.artifacts) && self.artifacts.size() > 0 : true',
+  message: 'os.packages requires artifacts',
+  fieldPath: '.artifacts',
+  holds: (s) => s.os?.packages === undefined || (s.artifacts ?? []).length > 0,
 })
 spec = s.rule(spec, {
   cel: "self.type == 'OS' ? self.disruption == 'Reboot' : true",

@@ -18,6 +18,8 @@ const REASONS: Readonly<Record<string, Reason>> = {
   KN8024: 'ReferenceMissing',
   KN8025: 'InstallFailed',
   KN8026: 'ReferenceMissing',
+  KN8097: 'InstallFailed',
+  KN8099: 'InstallFailed',
 }
 
 /** Lost I/O with the API server, the network or the disk has no number. */

@@ -71,7 +71,7 @@ export const agent = {
   KN8016: {
     cause: 'Agents do not install this type of component.',
     check: 'spec.type of the MachineComponent',
-    do: 'use type Package or Script',
+    do: 'use type Package, Script or OS',
   },
   KN8017: {
     cause: 'A stored configuration was changed, though it never changes.',
@@ -227,5 +227,20 @@ export const agent = {
     cause: 'A file of a host that is managed over SSH cannot be read or written.',
     check: 'df, mount and ls -ld of the path on the host',
     do: 'make room or make it writable; it is tried again',
+  },
+  KN8097: {
+    cause: 'The packages of a kernel cannot be installed beside the running one.',
+    check: 'the message, and dpkg --audit or dnf check on the host',
+    do: 'add what is missing to the archive, or to the host; retried automatically',
+  },
+  KN8098: {
+    cause: 'The new kernel did not come up or did not stay, and the boot loader booted the one before.',
+    check: 'the console of the machine, or journalctl --list-boots on the host',
+    do: 'publish another version; nothing needs to be done on the machine',
+  },
+  KN8099: {
+    cause: 'The boot loader of the host could not be changed.',
+    check: 'the boot loader of the host, as docs/tasks/kernel.md describes',
+    do: 'give it what is missing; the default is what boots',
   },
 } as const satisfies Advice

@@ -9,6 +9,8 @@ import type { ProcessReading } from '#agent/components/plan.ts'
 import type { PermitReading } from '#agent/components/permit-reading.ts'
 import type { ComponentOrder } from '#api/kinds/machine.ts'
 import { ComponentWorker } from '#agent/components/worker.ts'
+import type { BootHost } from '#agent/os/boot-host.ts'
+import { OperatingSystem } from '#agent/os/os.ts'
 import { stage } from '#agent/components/stage.ts'
 import { TrustStore } from '#agent/components/trust-store.ts'
 import type { ProbeAnswer } from '#agent/components/probe.ts'
@@ -149,6 +151,8 @@ export interface FakeNodeOptions {
   readonly bootedAt?: number
   /** Why the machine cannot reboot. */
   readonly cannotReboot?: string
+  /** The boot loader of the machine. */
+  readonly bootHost?: BootHost
   /** An agent from before there were reboots. */
   readonly hasNoReboots?: boolean
 }
@@ -206,6 +210,7 @@ export class FakeNode {
         yield all.subarray(from)
       },
     }
+    const os = o.bootHost && new OperatingSystem({ host: o.bootHost, files, dir, log: silentLogger })
     this.processes.onChange(() => this.worker.wake())
     this.worker = new ComponentWorker(
       {
@@ -222,7 +227,16 @@ export class FakeNode {
         refusal: async () => this.refusal,
         stage: (request, signal) =>
           stage(
-            { files, dir, client, trust, fetcher, clock: o.clock, platform: { os: 'linux', arch: 'amd64' } },
+            {
+              files,
+              dir,
+              client,
+              trust,
+              fetcher,
+              clock: o.clock,
+              platform: { os: 'linux', arch: 'amd64' },
+              ...defined({ os }),
+            },
             request,
             signal,
           ),
@@ -231,6 +245,7 @@ export class FakeNode {
           if (this.apiIsAway) return { kind: 'Unknown', permit, why: 'the API server is unavailable' }
           return o.permit?.(permit) ?? { kind: 'Granted', permit, ...(forReboot && { forReboot }) }
         },
+        ...defined({ os }),
         ...(o.hasNoReboots !== true && {
           reboots: {
             boot: async () => ({

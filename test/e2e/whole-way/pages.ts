@@ -35,10 +35,11 @@ export const TYPED_ELSEWHERE = [
   'signing-keys',
   'sync-reverts',
 ]
-/** They explain, or need a server or a program of others. */
+/** They explain, or need a server, a machine or a program of others. */
 export const NOT_TYPED = [
   'acceptance',
   'join-over-ssh',
+  'kernel',
   'command-line',
   'notifications',
   'one-gpu',

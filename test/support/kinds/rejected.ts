@@ -69,6 +69,19 @@ const hosted = (changes: Changes, message: string): Rejected => ({
   base: HOSTED_CLUSTER,
 })
 
+/** A kernel. */
+const { install: _install, service: _service, ...SIGNED } = machineComponent.example.spec
+const KERNEL: InputOf<typeof machineComponent> = {
+  ...machineComponent.example,
+  metadata: { name: 'kernel' },
+  spec: {
+    ...SIGNED,
+    type: 'OS',
+    disruption: 'Reboot',
+    os: { kernel: '6.1.0-28-amd64', packages: ['linux-image.deb'] },
+  },
+}
+
 const inStatus = (kind: ApiKind, changes: Changes, message: string): Rejected => ({
   kind,
   changes,
@@ -157,7 +170,18 @@ export const REJECTED: readonly Rejected[] = [
     { '/spec/script': { command: ['x'] } },
     'script is required for type Script, and not allowed for others',
   ),
-  rejected(machineComponent, { '/spec/type': 'OS' }, 'type OS requires disruption Reboot'),
+  ...(
+    [
+      [{ '/spec/os': undefined }, 'os is required for type OS, and not allowed for others'],
+      [{ '/spec/disruption': 'Drain' }, 'type OS requires disruption Reboot'],
+      [
+        { '/spec/install': { unpack: { path: '/opt/x', strip: 0 } } },
+        'type OS has neither install nor service: what its archive holds is in os.packages',
+      ],
+      [{ '/spec/artifacts': undefined }, 'os.packages requires artifacts'],
+      [{ '/spec/os/packages': ['a.deb', 'b.rpm'] }, 'the packages must be all .deb or all .rpm'],
+    ] as const
+  ).map(([changes, message]): Rejected => ({ kind: machineComponent, changes, message, base: KERNEL })),
   rejected(
     machineComponent,
     { '/spec/install/unpack': { path: '/opt/x' } },

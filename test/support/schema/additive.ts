@@ -97,7 +97,10 @@ function valueProblems(at: string, old: Schema, next: Schema): readonly string[]
     ...values.map((value) => `${at}: the value ${JSON.stringify(value)} is gone`),
     ...(old.enum === undefined && next.enum !== undefined ? [`${at}: it has an enum`] : []),
     ...(next['x-kubernetes-validations'] ?? [])
-      .filter(({ rule }) => !rules.has(rule) && ![...rules].some((before) => isWidened(before, rule, old)))
+      .filter(
+        ({ rule }) =>
+          !rules.has(rule) && ![...rules].some((before) => isWidened(before, rule, old) || isOfNew(before, rule, old)),
+      )
       .map(({ rule }) => `${at}: it has the new rule ${rule}`),
   ]
 }
@@ -118,6 +121,13 @@ function isWidened(before: string, rule: string, old: Schema): boolean {
     added.every((name) => old.properties?.[name] === undefined)
   )
 }
+
+const ONE_KEPT =
+  /(?: && )?\(has\(self\.(\w+)\) \? has\(oldSelf\.\1\) && self\.\1 == oldSelf\.\1 : !has\(oldSelf\.\1\)\)/g
+
+/** Immutable fields with one more, which no released object has. */
+const isOfNew = (before: string, rule: string, old: Schema): boolean =>
+  before === rule.replaceAll(ONE_KEPT, (clause, name: string) => (old.properties?.[name] === undefined ? '' : clause))
 
 const KEEPS_UNKNOWN = 'x-kubernetes-preserve-unknown-fields'
 

@@ -1,0 +1,331 @@
+// A kernel as a component: booted once, kept only when it is healthy, and given up by the boot loader alone when it does not come up. A machine here is a
+// disk that stays, and a sequence of boots, each from what GRUB finds on that disk.
+import { describe, expect, test } from 'vitest'
+import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts'
+import { FakeBootMachine, debianEntry, packageOf } from '#test/doubles/node/fake-boot-machine.ts'
+import { FakeNode, type FakeNodeOptions, type TestOrder } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { isAtRest } from '../components/record.ts'
+import type { ProbeAnswer } from '../components/probe.ts'
+
+const publisher = newPublisher()
+const HOST = '6.1.0-20-amd64'
+const kernelOf = (version: string): string => `6.1.0-${version}-amd64`
+const STEP_MS = 200
+const PROBES = [{ name: 'p', tcp: { port: 1 }, interval: '1s', timeout: '1s', settle: '2s' }]
+
+function kernel(version: string, os: Readonly<Record<string, unknown>> = {}, name = packageOf(kernelOf(version))) {
+  const file = `pool/linux-image-${version}.deb`
+  return release(publisher, {
+    component: 'kernel',
+    version,
+    entries: [{ name: file, content: `${name} 1`, mode: 0o644 }],
+    spec: {
+      type: 'OS',
+      install: undefined,
+      disruption: 'Reboot',
+      probes: PROBES,
+      os: { kernel: kernelOf(version), packages: [file], ...os },
+    },
+  })
+}
+const [HUGE, PLAIN] = ['28-huge', '28-plain']
+const releases = [
+  ...['25', '28', '30'].map((v) => kernel(v)),
+  kernel(HUGE, { kernel: kernelOf('28'), bootArguments: ['hugepages=4', 'panic=5'] }, packageOf(kernelOf('28'))),
+  kernel(PLAIN, { kernel: kernelOf('28') }, packageOf(kernelOf('28'))),
+  kernel('broken', {}, 'broken'),
+  kernel('20', {}, packageOf(HOST)),
+  kernel('20-2', { kernel: HOST }, `${packageOf(HOST)} 2 `),
+]
+const order = (version: string, attempt: number): TestOrder => ({ version, attempt, switch: { attempt, permit: 'p' } })
+
+class Machine {
+  readonly clock = new VirtualClock()
+  boots = 1
+  reboots = 0
+  readonly requestedIn = new Set<number>()
+  options: Partial<FakeNodeOptions> = {}
+  /** The kernel that runs has this answer. */
+  probe: (kernel: string) => ProbeAnswer = () => ({ kind: 'Pass' })
+  node: FakeNode
+  readonly host: FakeBootMachine
+
+  constructor(host: FakeBootMachine) {
+    this.host = host
+    this.node = this.#agent()
+  }
+
+  static async new(disk = new MemoryFiles()): Promise<Machine> {
+    return new Machine(await FakeBootMachine.with(disk, HOST))
+  }
+
+  get disk(): MemoryFiles {
+    return this.host.disk
+  }
+
+  #agent(): FakeNode {
+    const { clock, disk, boots, host } = this
+    const probe = () => this.probe(host.running.kernel)
+    const machine = { disk, bootId: `boot-${boots}`, bootHost: host.host() }
+    return new FakeNode({ publisher, releases, clock, probe, ...machine, ...this.options }, 'kernel')
+  }
+
+  async start(to: TestOrder | undefined): Promise<void> {
+    this.node = this.#agent()
+    await this.node.start()
+    this.node.obey(to)
+  }
+
+  /** The power goes, or the agent's request is served. */
+  async boot(disk = this.disk): Promise<void> {
+    await this.node.worker.close()
+    this.host.disk = disk
+    await this.host.boot()
+    this.boots++
+  }
+
+  /** Through every requested reboot, until nothing changes any longer. */
+  async run(to: TestOrder, forMs = 10_000): Promise<void> {
+    await this.start(to)
+    let atRest = 0
+    for (let ms = 0; ms < forMs; ms += STEP_MS) {
+      await this.clock.advance(STEP_MS)
+      if (this.disk.isDead) return
+      if (this.node.reboots === 0) {
+        atRest = this.record && isAtRest(this.record) && this.record.target.attempt === to.attempt ? atRest + 1 : 0
+        if (atRest === 4) break
+        continue
+      }
+      this.reboots++
+      this.requestedIn.add(this.boots)
+      // The power may go while GRUB writes its block.
+      await this.boot().catch((e: unknown) => {
+        if (!this.disk.isDead) throw e
+      })
+      if (this.disk.isDead) return
+      await this.start(to)
+    }
+    await this.node.worker.close()
+  }
+
+  get record() {
+    return this.node.worker.record
+  }
+
+  /** What runs, what was decided, and what would boot after any number of power cuts. */
+  async state(): Promise<readonly unknown[]> {
+    const running = this.host.running.kernel
+    await this.host.boot()
+    const next = this.host.running.kernel
+    await this.host.boot()
+    return [running, this.record?.state, this.record?.current?.version, next, this.host.running.kernel]
+  }
+}
+
+async function with28(): Promise<Machine> {
+  const machine = await Machine.new()
+  await machine.run({ version: '28', attempt: 1 })
+  expect(machine.record?.state).toBe('Healthy')
+  machine.reboots = 0
+  return machine
+}
+
+test('a new machine boots its kernel before it takes pods, once and without a permit', async () => {
+  const machine = await Machine.new()
+  await machine.run({ version: '28', attempt: 1 })
+  const k = kernelOf('28')
+  expect([machine.reboots, machine.node.permitsRead]).toEqual([1, []])
+  expect(await machine.state()).toEqual([k, 'Healthy', '28', k, k])
+  expect(machine.host.running.arguments).toEqual(expect.arrayContaining(['root=UUID=a1', 'panic=30']))
+})
+
+test('a node that takes pods reboots under a permit alone', async () => {
+  const machine = await Machine.new()
+  machine.options = { pending: () => false }
+  await machine.run({ version: '28', attempt: 1 })
+  expect([machine.record?.state, machine.reboots, machine.host.running.kernel]).toEqual(['Staged', 0, HOST])
+  await machine.run(order('28', 1))
+  expect([machine.record?.state, machine.reboots, machine.host.running.kernel]).toEqual(['Healthy', 1, kernelOf('28')])
+})
+
+test('a kernel that runs already is kept without a reboot', async () => {
+  const machine = await Machine.new()
+  await machine.run({ version: '20', attempt: 1 })
+  expect([machine.record?.state, machine.reboots]).toEqual(['Healthy', 0])
+  expect((await machine.host.environment())['saved_entry']).toBe(debianEntry(HOST))
+})
+
+test('what is staged does not change what boots, although the menu has a newer kernel first', async () => {
+  const machine = await Machine.new()
+  machine.options = { pending: () => false }
+  await machine.run({ version: '28', attempt: 1 })
+  expect(await machine.host.kernels()).toEqual([HOST, kernelOf('28')])
+  await machine.boot()
+  expect(machine.host.running.kernel).toBe(HOST)
+})
+
+test('an upgrade takes one reboot, and keeps the kernel before', async () => {
+  const machine = await with28()
+  await machine.run(order('30', 2))
+  const k = kernelOf('30')
+  expect(machine.reboots).toBe(1)
+  expect(await machine.host.kernels()).toEqual([HOST, kernelOf('28'), k])
+  expect(await machine.state()).toEqual([k, 'Healthy', '30', k, k])
+})
+
+test('older own kernels than the one before are removed, those of the host never', async () => {
+  const machine = await with28()
+  await machine.run(order('30', 2))
+  await machine.run(order('25', 3))
+  expect(await machine.host.kernels()).toEqual([HOST, kernelOf('30'), kernelOf('25')])
+  expect(await machine.host.ownEntries()).toHaveLength(2)
+})
+
+test('a kernel that panics is followed by the one before, without a second reboot, and is removed', async () => {
+  const machine = await with28()
+  machine.host.panics.add(kernelOf('30'))
+  await machine.run(order('30', 2))
+  const k = kernelOf('28')
+  expect([machine.reboots, machine.host.booted.slice(-2)]).toEqual([1, [kernelOf('30'), k]])
+  expect(machine.record).toMatchObject({ reason: 'InstallFailed', pins: [{ version: '30' }] })
+  expect(machine.record?.message).toMatch(
+    /^KN8098: cannot keep kernel 30: the machine returned from its reboot, and Linux 6\.1\.0-28-amd64 runs, not 6\.1\.0-30-amd64;/,
+  )
+  expect(await machine.host.kernels()).toEqual([HOST, k])
+  expect(await machine.state()).toEqual([k, 'RolledBack', '28', k, k])
+})
+
+test('a first kernel that panics leaves the machine to the kernel of its host', async () => {
+  const machine = await Machine.new()
+  machine.host.panics.add(kernelOf('28'))
+  await machine.run({ version: '28', attempt: 1 })
+  expect(await machine.state()).toEqual([HOST, 'RolledBack', undefined, HOST, HOST])
+})
+
+test('a kernel that fails its probes is rebooted away under the same permit', async () => {
+  const machine = await with28()
+  machine.probe = (k) => (k === kernelOf('30') ? { kind: 'Fail', message: 'no network' } : { kind: 'Pass' })
+  await machine.run(order('30', 2))
+  const k = kernelOf('28')
+  expect([machine.reboots, machine.record?.reason]).toEqual([2, 'ProbeFailed'])
+  expect(await machine.state()).toEqual([k, 'RolledBack', '28', k, k])
+})
+
+test('boot arguments alone are a version, and are gone with the next one', async () => {
+  const machine = await with28()
+  await machine.run(order(HUGE, 2))
+  expect([machine.record?.state, machine.reboots]).toEqual(['Healthy', 1])
+  expect(machine.host.running.arguments).toEqual(expect.arrayContaining(['hugepages=4', 'panic=5']))
+  expect(machine.host.running.arguments).not.toContain('panic=30')
+  await machine.run(order(PLAIN, 3))
+  expect([machine.record?.state, machine.reboots]).toEqual(['Healthy', 2])
+  expect(machine.host.running.arguments).not.toContain('hugepages=4')
+})
+
+test('a machine that runs another kernel than it should is Degraded, with both named', async () => {
+  const machine = await with28()
+  await machine.host.setEnvironment({ saved_entry: debianEntry(HOST) })
+  await machine.boot()
+  await machine.run({ version: '28', attempt: 1 })
+  expect(machine.record).toMatchObject({ state: 'Degraded', message: `Linux ${HOST} runs, not ${kernelOf('28')}` })
+})
+
+test('a permit that ends before the reboot disarms the kernel', async () => {
+  const machine = await with28()
+  let reads = 0
+  machine.options = {
+    permit: (permit) =>
+      reads++ === 0 ? { kind: 'Granted', permit, forReboot: true } : { kind: 'NotGranted', permit, why: 'Expired' },
+  }
+  await machine.run(order('30', 2), 1_000)
+  expect(await machine.host.environment()).toHaveProperty('next_entry')
+  await machine.run(order('30', 2), 620_000)
+  const k = kernelOf('28')
+  expect([...(await machine.state()), machine.reboots]).toEqual([k, 'RolledBack', '28', k, k, 0])
+})
+
+describe('refuses before anything is changed', () => {
+  test.each([
+    [
+      'a boot loader that cannot boot once',
+      '28',
+      (m: Machine) => m.host.setDefaultOfMenu('0'),
+      /^KN8019: .*: this machine cannot boot a kernel once and go back: .*GRUB_DEFAULT=saved/,
+    ],
+    [
+      'packages that do not install',
+      'broken',
+      async () => undefined,
+      /^KN8097: .*Linux 6.1.0-broken-amd64: dependency/,
+    ],
+    ['a package in place of the running kernel', '20-2', async () => undefined, /^KN8097: .*it would replace 1,/],
+  ] as const)('%s', async (_, version, given, message) => {
+    const machine = await Machine.new()
+    await given(machine)
+    await machine.run({ version, attempt: 1 })
+    expect(machine.record).toMatchObject({ state: 'Fetching', message: expect.stringMatching(message) })
+    expect([machine.reboots, await machine.host.kernels()]).toEqual([0, [HOST]])
+  })
+
+  test('a node without a boot loader of its own', async () => {
+    const machine = await Machine.new()
+    await machine.start(undefined)
+    const node = new FakeNode({ publisher, releases, clock: machine.clock }, 'kernel')
+    await node.start()
+    node.obey({ version: '28', attempt: 1 })
+    await machine.clock.advance(1_000)
+    expect(node.worker.record?.message).toMatch(/^KN8019: .*it has no boot loader of its own/)
+  })
+})
+
+const STORIES = [
+  ['an upgrade', '30', () => undefined, ['28', '30']],
+  ['a kernel that panics', '30', (m: Machine) => void m.host.panics.add(kernelOf('30')), ['28']],
+  [
+    'a kernel that fails its probes',
+    '30',
+    (m: Machine) => {
+      m.probe = (k) => (k === kernelOf('30') ? { kind: 'Fail', message: 'no' } : { kind: 'Pass' })
+    },
+    ['28'],
+  ],
+] as const
+
+describe.each(STORIES)('%s', (_, version, given, ends) => {
+  test.each(['Kill', 'Reordered'] as const)(
+    'F29 F30 ends with a kernel that runs, whatever change of the disk the end comes before: %s',
+    async (mode: CrashMode) => {
+      const first = await with28()
+      let crashes = 0
+      for (let at = 0; ; at++) {
+        const machine = new Machine(await FakeBootMachine.with(new MemoryFiles(), HOST))
+        machine.host.disk = first.disk.afterCrash('Kill')
+        machine.host.running = first.host.running
+        given(machine)
+        machine.disk.crashBefore(at)
+        await machine.run(order(version, 2))
+        const isOver = !machine.disk.isDead
+        const left = machine.disk.afterCrash(mode)
+        if (mode === 'Kill') {
+          await machine.node.worker.close()
+          machine.host.disk = left
+        } else await machine.boot(left)
+        await machine.run(order(version, 2), 12_000)
+        const { current, state } = machine.record ?? {}
+        expect([at, state]).toEqual([at, expect.stringMatching(/^(Healthy|RolledBack)$/)])
+        // A power cut in the settle window counts against a kernel.
+        expect(ends).toContain(current?.version)
+        if (isOver) expect(current?.version).toBe(ends.at(-1))
+        const k = kernelOf(current?.version ?? '')
+        expect([at, ...(await machine.state())]).toEqual([at, k, state, current?.version, k, k])
+        // Two requests in one boot are one reboot.
+        expect(machine.requestedIn.size, `cut off before change ${at}`).toBeLessThanOrEqual(2)
+        if (isOver) break
+        crashes++
+      }
+      expect(crashes).toBeGreaterThan(20)
+    },
+  )
+})

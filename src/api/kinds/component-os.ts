@@ -1,0 +1,57 @@
+// What a component of type OS boots: a kernel from packages of the distribution, with boot arguments.
+import * as s from '../build.ts'
+import { check } from '../extras.ts'
+
+const path = s.str('Path of a package inside the archive, ending in .deb or .rpm.', {
+  min: 5,
+  max: 256,
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._+~:@/-]*\\.(deb|rpm)$',
+  expects: 'the path of a .deb or .rpm file inside the archive',
+})
+
+/** Decides what the machine boots at all; another root or first program is another machine. */
+const RESERVED = /^(root|init|rdinit|BOOT_IMAGE|initrd|kubenode\..*)(=|$)/
+const reserved = (value: unknown): string | undefined =>
+  typeof value === 'string' && RESERVED.test(value) ? 'is decided by the host and the agent' : undefined
+
+/** Characters that mean something to GRUB, to systemd-boot or to the kernel are left out. */
+const argument = s.refine(
+  s.str('One boot argument.', {
+    min: 1,
+    max: 128,
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._,:/=@%+-]*$',
+    expects: 'one argument without spaces and quotes, such as hugepages=4',
+  }),
+  {},
+  { expects: 'a boot argument other than root, init and initrd', checks: [check('boot argument', reserved)] },
+)
+
+export const os = s.rule(
+  s.obj('The kernel of a component of type OS.', {
+    kernel: s.str('Release of the kernel, as uname -r prints it.', {
+      min: 3,
+      max: 128,
+      pattern: '^[0-9]+\\.[0-9A-Za-z._+~-]+$',
+      expects: 'a kernel release such as 6.1.0-28-amd64',
+    }),
+    packages: s.optional(
+      s.list(
+        'Packages in the archive, installed beside the running kernel. Nothing else is downloaded: what they depend on must be installed or among them. Absent: the host has the kernel already.',
+        path,
+        { min: 1, max: 16 },
+      ),
+    ),
+    bootArguments: s.optional(
+      s.list(
+        'Arguments added to those of the distribution. Without panic= among them, panic=30 is added: a kernel that panics reboots, and the one before boots.',
+        argument,
+        { min: 1, max: 32 },
+      ),
+    ),
+  }),
+  {
+    cel: "has(self.packages) ? self.packages.all(p, p.endsWith('.deb')) || self.packages.all(p, p.endsWith('.rpm')) : true",
+    message: 'the packages must be all .deb or all .rpm',
+    holds: ({ packages = [] }) => ['.deb', '.rpm'].some((end) => packages.every((p) => p.endsWith(end))),
+  },
+)
