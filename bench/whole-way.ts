@@ -1,24 +1,17 @@
 // The whole way once: a fresh local fleet from the first process to Ready, then a commit until both clusters follow it. Wall time depends on who
 // else uses the machine; CPU seconds hardly do.
-import { execFile, spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { KubeNodeError } from '#lib/errors.ts'
 import { rounded } from './result.ts'
 import type { BenchOptions, BenchResult, Figures } from './result.ts'
+import { endLeftovers, KUBENODE, secondsSince, startLocal, stopLocal, untilReady } from './whole-way/local-fleet.ts'
 import { livingOf, memoryMbOf, treeOf } from './whole-way/process-tree.ts'
 import type { ProcessSeen } from './whole-way/process-tree.ts'
-import { benchErrors } from './bench-errors.ts'
 
-const ROOT = resolve(import.meta.dirname, '..')
 const NODES = 5
-/** A busy machine takes a fifth of it; beyond it the fleet hangs. */
-const READY_WITHIN_MS = 240_000
-const STOP_WITHIN_MS = 60_000
 /** After Ready everything falls quiet, and programs collect their garbage within 15 s; then memory is that of a fleet at rest. */
 const REST_S = 20
 const VERSIONS = 'fleet/clusters/versions.json'
@@ -26,7 +19,6 @@ const BUMP = { beacon: '1.1.0' }
 
 const exec = promisify(execFile)
 const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
-const secondsSince = (at: number): number => (performance.now() - at) / 1_000
 
 /** Assigns a process to a part by its command line. */
 const PARTS: readonly (readonly [name: string, isOf: (command: string) => boolean])[] = [
@@ -55,67 +47,21 @@ function memoryFigures(tree: readonly ProcessSeen[]): Figures {
   }
 }
 
-/** Its own `ready after … is the answer of the same look that ends `local up --check`. */
-function untilReady(child: ChildProcess): Promise<void> {
-  return new Promise((done, fail) => {
-    const said: string[] = []
-    const late = setTimeout(() => fail(broken('was not Ready in time', said)), READY_WITHIN_MS)
-    const lines = createInterface({ input: child.stderr ?? process.stdin })
-    lines.on('line', (line) => {
-      said.push(line)
-      if (!line.startsWith('ready after ')) return
-      clearTimeout(late)
-      done()
-    })
-    child.once('exit', (code) => {
-      clearTimeout(late)
-      fail(broken(`ended with ${code}`, said))
-    })
-  })
-}
-
-const broken = (how: string, said: readonly string[]): KubeNodeError =>
-  new KubeNodeError(benchErrors.KN9020({ how, said: said.slice(-5).join(' | ') }))
-
-async function converge(data: string, kubenode: string): Promise<number> {
+async function converge(data: string): Promise<number> {
   const repository = join(data, 'repository')
   const file = join(repository, VERSIONS)
   const versions = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>
   writeFileSync(file, `${JSON.stringify({ ...versions, ...BUMP }, null, 2)}\n`)
   const began = performance.now()
   await exec('git', ['-C', repository, 'commit', '--quiet', '-m', 'beacon 1.1.0', '--', VERSIONS])
-  await exec(kubenode, ['local', 'status', '--data', data, '--wait', '--timeout', '4m'])
+  await exec(KUBENODE, ['local', 'status', '--data', data, '--wait', '--timeout', '4m'])
   return secondsSince(began)
-}
-
-async function stop(child: ChildProcess): Promise<number> {
-  if (child.exitCode !== null || child.signalCode !== null) return 0
-  const began = performance.now()
-  const ended = new Promise<void>((done) => void child.once('exit', () => done()))
-  child.kill('SIGINT')
-  const hard = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS)
-  await ended
-  clearTimeout(hard)
-  return secondsSince(began)
-}
-
-function endLeftovers(left: readonly ProcessSeen[]): void {
-  for (const { pid } of left) {
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {
-      // it ended by itself
-    }
-  }
 }
 
 async function measure(nodes: number, restMs: number): Promise<Figures> {
   const data = mkdtempSync(join(tmpdir(), 'kubenode-bench-whole-way-'))
-  const kubenode = join(ROOT, 'bin/kubenode')
   const began = performance.now()
-  const child = spawn(kubenode, ['local', 'up', '--data', data, '--nodes', String(nodes)], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  const child = startLocal(data, nodes)
   const tree = () => treeOf(child.pid ?? 0)
   let seen: readonly ProcessSeen[] = []
   try {
@@ -124,10 +70,10 @@ async function measure(nodes: number, restMs: number): Promise<Figures> {
     const cpu = cpuFigures(tree())
     await sleep(restMs)
     const memory = memoryFigures(tree())
-    const converge_s = await converge(data, kubenode)
+    const converge_s = await converge(data)
     seen = tree()
     const processes = seen.length
-    const stop_s = await stop(child)
+    const stop_s = await stopLocal(child)
     return {
       ready_s,
       converge_s,
@@ -139,7 +85,7 @@ async function measure(nodes: number, restMs: number): Promise<Figures> {
     }
   } finally {
     seen = [...seen, ...tree()]
-    await stop(child)
+    await stopLocal(child)
     endLeftovers(livingOf(seen, data))
     rmSync(data, { recursive: true, force: true })
   }

@@ -18,7 +18,7 @@ export interface RolloutBegun {
   readonly pause?: () => Promise<void>
 }
 
-/** Undefined if the forecast does not finish, or switches nothing: neither is a duration that can be compared. */
+/** Undefined if the forecast does not finish, switches nothing, or only assumes how long a component takes: none is a prediction that can be compared. */
 export async function predictRollout({
   inventory,
   set,
@@ -42,5 +42,6 @@ export async function predictRollout({
   const seconds = Math.round(ms / 1_000)
   const switched = [...new Set(slices.flatMap((s) => (s.version === undefined ? [] : [s.component])))]
   if (switched.length === 0 || stuck.length > 0 || seconds === 0) return undefined
+  if (switched.some((component) => durationOf(name, component).isAssumed)) return undefined
   return { revision: revision.revision, seconds, components: switched }
 }

@@ -110,6 +110,12 @@ describe('the recorder of predictions', () => {
     expect(await predicted(await started('1.1.0', 0))).toBeUndefined()
   })
 
+  test('predicts nothing for a component whose switches are not measured', async () => {
+    const revision = await started('1.1.0')
+    fake.poke(machineComponentSet, { name: 'base' }, { status: { durations: [] } }, 'status')
+    expect(await predicted(revision)).toBeUndefined()
+  })
+
   test('predicts only the last of the revisions that a set has made since', async () => {
     const older = await started('1.1.0')
     const newer = { ...older, metadata: { ...older.metadata, name: 'base-newer' }, revision: older.revision + 1 }
