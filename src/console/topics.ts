@@ -88,6 +88,8 @@ export interface ReleaseRow {
   readonly wait?: Wait
   readonly holds: readonly HoldNote[]
   readonly approvals: readonly Approvable[]
+  /** Who approved it, or the deletions that it made. */
+  readonly approvedBy?: readonly string[]
 }
 
 export interface StageRow {

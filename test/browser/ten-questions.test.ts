@@ -1,6 +1,6 @@
 // Ten questions of people who operate a fleet, each answered from Home in a counted number of steps: a key, a click, a choice in a list, or a word that is typed.
 // It measures the way to the answer and that the answer is there in words. It does not measure how long a person takes to see it: no person was timed.
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import { settled } from './audit.ts'
 import { useBench } from './browser.ts'
@@ -95,17 +95,14 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
     },
     answer: 'in 3m',
   },
-  'Which host has announced work?': {
-    most: 3,
-    way: async (p) => {
-      await p.keys('g', 'm')
-      await p.choose('Cluster', 'prod')
-    },
-    answer: 'n-5',
-  },
+  'Who approved the change of machines?': { most: 2, way: (p) => p.keys('g', 'p'), answer: 'bo@example.org' },
 }
 
-test.each(Object.entries(QUESTIONS))('%s', async (_, { most, way, answer }) => {
+/** Of each question the steps that were taken: what people read of this test. */
+const taken: string[] = []
+afterAll(() => void process.stdout.write(`${taken.join('\n')}\n`))
+
+test.each(Object.entries(QUESTIONS))('%s', async (question, { most, way, answer }) => {
   bench.server.hits = {
     hits: [{ cluster: 'prod', kind: 'Machine', name: 'n-3', text: 'Repairing' }],
     isTruncated: false,
@@ -118,5 +115,6 @@ test.each(Object.entries(QUESTIONS))('%s', async (_, { most, way, answer }) => {
   const person = new Person(page)
   await way(person)
   await person.reads(answer)
+  taken.push(`${person.steps} steps  ${question}`)
   expect(person.steps).toBeLessThanOrEqual(most)
 })

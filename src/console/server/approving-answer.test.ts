@@ -1,6 +1,6 @@
 // What is read for an approval: with the user's own rights, and only for what the object requests now.
 import { expect, test } from 'vitest'
-import type { KubeClient } from '#kube/client.ts'
+import type { KubeClient, ListOptions } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
 import { targetsDigest } from '#sync/release/tracks.ts'
 import { answerApproving } from './approving-answer.ts'
@@ -31,6 +31,7 @@ const LISTS: Readonly<Record<string, readonly object[]>> = {
   Release: [release],
 }
 
+const selectors = new Map<string, string>()
 const clientWithout = (...forbidden: readonly string[]): KubeClient => {
   const checked = <T>(kind: string, value: T): T => {
     if (!forbidden.includes(kind)) return value
@@ -39,7 +40,10 @@ const clientWithout = (...forbidden: readonly string[]): KubeClient => {
   }
   return {
     get: async ({ kind }: { readonly kind: string }) => checked(kind, kind === 'Release' ? release : pipeline),
-    list: async ({ kind }: { readonly kind: string }) => checked(kind, { items: LISTS[kind] ?? [] }),
+    list: async ({ kind }: { readonly kind: string }, { fieldSelector = '' }: ListOptions = {}) => {
+      selectors.set(kind, fieldSelector)
+      return checked(kind, { items: LISTS[kind] ?? [] })
+    },
     raw: async () => ({
       status: 201,
       headers: {},
@@ -61,6 +65,11 @@ test('the clusters, the approvals and the missing ones are read', async () => {
   expect(effects[1]?.on).toEqual(['prod, 3 machines, Waiting'])
   expect(given).toMatchObject([{ by: 'bob', state: 'Counts' }])
   expect(asks).toMatchObject([{ name: 'gate board of stage prod', needed: 2, missing: 1, isYours: true }])
+})
+
+test('of the approvals and releases of a hub only those of this content and this track are read', async () => {
+  await answer(clientWithout())
+  expect([selectors.get('Approval'), selectors.get('Release')]).toEqual([`spec.digest=${digest}`, 'spec.track=fleet'])
 })
 
 test('what the user may not read is not known', async () => {

@@ -38,8 +38,11 @@ export async function answerApproving({ client, query, machine, now }: Approving
   const isRelease = object.kind === 'Release'
   const { namespace = '' } = object.metadata
   const [approvals, releases, clusters, pipeline, person] = await Promise.all([
-    ifAllowed(() => listAll(client, approval)),
-    isRelease ? ifAllowed(() => listAll(client, release, { namespace })) : [],
+    // A hub keeps the approvals and releases of years: only those of this content and this track are read.
+    ifAllowed(() => listAll(client, approval, { fieldSelector: `spec.digest=${request.digest}` })),
+    object.kind === 'Release'
+      ? ifAllowed(() => listAll(client, release, { namespace, fieldSelector: `spec.track=${object.spec.track}` }))
+      : [],
     isRelease ? ifAllowed(() => listAll(client, cluster)) : [],
     object.kind === 'Release'
       ? ifAllowed(() => client.get(releasePipeline, { namespace, name: object.spec.pipeline }))

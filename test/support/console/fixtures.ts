@@ -170,6 +170,7 @@ export const pipeline: PipelineTopic = {
       startedAt: minutes(-20),
       holds: [],
       approvals: [],
+      approvedBy: ['bo@example.org'],
     },
     {
       id: 'hub/fleet/machines-3f1c9e0a7b5d/test',

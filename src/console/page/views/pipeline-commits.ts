@@ -34,6 +34,12 @@ export function CommitWays({ releases, stages }: Props): VNode {
       { id: 'commit', title: 'Commit', of: (r) => h('code', {}, shortCommit(r.commit)), by: (r) => r.commit },
       { id: 'subject', title: 'Message', of: (r) => r.subject ?? '', by: (r) => r.subject ?? '' },
       { id: 'author', title: 'Author', of: (r) => r.author ?? '', by: (r) => r.author ?? '' },
+      {
+        id: 'approved',
+        title: 'Approved by',
+        of: (r) => r.approvedBy?.join(', '),
+        by: (r) => r.approvedBy?.join(', ') ?? '',
+      },
       ...(isMany
         ? [{ id: 'track', title: 'Track', of: (r: ReleaseRow) => r.track, by: (r: ReleaseRow) => r.track }]
         : []),

@@ -79,6 +79,15 @@ test('a commit has its subject and author, and the one that it reverts its subje
   expect(pipelineRows([hubWith([second])], NOW)[0]).not.toHaveProperty('revertedSubject')
 })
 
+test('who approved a release is said once, also after the approvals were deleted', () => {
+  const made = {
+    metadata: { name: 'fleet-1', namespace: 'kubenode-system' },
+    spec: { source: 'fleet', track: 'fleet', pipeline: 'p', commit: 'c0ffee', digests: { prod: 'sha256:1' } },
+    status: { record: [{ approvedBy: ['bo', 'ada'] }, { approvedBy: ['bo'], deletions: { approvedBy: ['eve'] } }] },
+  } as unknown as Release
+  expect(pipelineRows([hubWith([made])], NOW)[0]).toMatchObject({ approvedBy: ['ada', 'bo', 'eve'] })
+})
+
 test.each([
   ['prod: 1 of 3 machines are consistent, 98% are needed', { have: 1, of: 3, needed: 98 }],
   ['approved by 0 of 1 (group release-board)', { have: 0, of: 1 }],

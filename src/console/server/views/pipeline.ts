@@ -64,12 +64,23 @@ function rowsOf(cluster: ClusterState, release: Release, isNewest: boolean, now:
     ...waitOf(status.waitingFor),
     holds: holdNotes(cluster.list('holds'), [holdTarget('Release', release)], now),
     approvals: approvalsOf(release),
+    ...approvedBy(release),
   }
   return [
     row,
     ...stages.map((stage, order) => stageRow(id, stage, order)),
     ...places.map((place) => placeRow(id, place)),
   ]
+}
+
+/** More users than a rule asks for; the terminal lists all. */
+const MOST_APPROVERS = 10
+
+/** By its record, which outlives the Approvals. */
+function approvedBy({ status }: Release): Pick<ReleaseRow, 'approvedBy'> {
+  const all = (status?.record ?? []).flatMap((r) => [...(r.approvedBy ?? []), ...(r.deletions?.approvedBy ?? [])])
+  const each = [...new Set(all)].toSorted().slice(0, MOST_APPROVERS)
+  return each.length === 0 ? {} : { approvedBy: each }
 }
 
 /** Approvals the release waits for: a stage's gate, or deletions. */
