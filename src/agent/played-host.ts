@@ -7,9 +7,9 @@ import type { NodeDir } from './node-dir.ts'
 import { findFiles } from './repair/folder-walk.ts'
 
 /** Bytes of the only file system of the node. */
-export const playedDiskFile = (path: string): string => join(path, 'played-disk')
+const playedDiskFile = (path: string): string => join(path, 'played-disk')
 /** Milliseconds that the clock of the node is ahead. */
-export const playedClockFile = (path: string): string => join(path, 'played-clock')
+const playedClockFile = (path: string): string => join(path, 'played-clock')
 
 export interface Space {
   readonly bavail: number

@@ -77,7 +77,7 @@ function menuEntry(id: string, text: string): BootEntry {
 const quoted = (text: string): string => text.replaceAll("'", '')
 
 /** An entry for custom.cfg, which grub.cfg reads last. */
-export const ownMenuEntry = ({ id, title, from, arguments: more }: OwnEntry): string => {
+const ownMenuEntry = ({ id, title, from, arguments: more }: OwnEntry): string => {
   const body = from.text.replace(LINUX, (line) => `${line.trimEnd()} ${more.join(' ')}`.trimEnd())
   return `${BEGIN} ${id}\nmenuentry '${quoted(title)}' $menuentry_id_option '${id}' {\n${body}\n}\n${END}\n`
 }

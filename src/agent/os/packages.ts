@@ -2,7 +2,7 @@
 import { KubeNodeError } from '#lib/errors.ts'
 import { agentErrors } from '../agent-errors.ts'
 
-export interface FoundPackage {
+interface FoundPackage {
   /** What removes it. */
   readonly name: string
   readonly version: string

@@ -21,7 +21,7 @@ const ANSWERED_WITHIN_MS = 20_000
 const POLL_MS = 1_000
 
 /** Takes the answer. Its text is as the log has it: the caller makes it safe to show. */
-export interface LogReader {
+interface LogReader {
   readonly lines: (lines: readonly string[]) => void
   /** What is missing, or why it ended. */
   readonly note: (text: string) => void

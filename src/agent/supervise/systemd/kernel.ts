@@ -19,7 +19,7 @@ export interface Kernel {
   output(unit: string): Promise<string | undefined>
 }
 
-export const JOURNAL_LINES = 10
+const JOURNAL_LINES = 10
 /** A slow journal must not delay a revert. */
 export const JOURNAL_MS = 2_000
 
