@@ -54,19 +54,28 @@ export class OpenLogs {
   /** Resolves when the log, its reader or the session has ended. Throws before the first byte if there is no log. */
   async answer(options: LogAnswerOptions): Promise<void> {
     const { client, body, response, person, clock } = options
+    const page = { isGone: false }
+    const ended = new AbortController()
+    const leave = (): void => {
+      page.isGone = true
+      ended.abort(new Error('the page was closed'))
+    }
+    // Before anything is awaited: a page that leaves meanwhile says so once.
+    response.once('close', leave)
+    if (isClosed(response)) leave()
     const [name, component] = [nameIn(body, 'machine'), nameIn(body, 'component')]
     const machine = await client.get<Machine>(machineType, { name })
     if (machine === undefined) throw new Refused(404, 'NotFound', `machine "${name}" not found`)
     const agent = agentOf(machine)
     if (!agent.isThere) throw new Refused(409, 'NoAgent', `no log can be read on machine ${name}: ${agent.why}`)
     const { name: by } = await personOf(client)
+    ended.signal.throwIfAborted()
     this.#makePlace(person)
-    const ended = new AbortController()
     this.#open.set(ended, person)
-    response.once('close', () => ended.abort(new Error('the page was closed')))
-    if (response.destroyed) ended.abort(new Error('the page was closed'))
-    const guard = new Guard(options, name, ended)
-    const send = sender(response, ended)
+    const send = sender(response, page, ended)
+    const guard = new Guard(options, name, ended, () => {
+      if (response.headersSent) send({ lines: [] })
+    })
     try {
       await readLog({
         client,
@@ -115,9 +124,12 @@ class Guard {
   readonly #machine: string
   readonly #ended: AbortController
   readonly #since: number
+  /** A proxy ends an answer that is silent for a minute. */
+  readonly #beat: () => void
   #timer: Timer
 
-  constructor(options: LogAnswerOptions, machine: string, ended: AbortController) {
+  constructor(options: LogAnswerOptions, machine: string, ended: AbortController, beat: () => void) {
+    this.#beat = beat
     this.#options = options
     this.#machine = machine
     this.#ended = ended
@@ -137,13 +149,22 @@ class Guard {
     if (clock.monotonic() - this.#since >= mostMs)
       return this.#ended.abort(new Error('the proxy has to name you again: follow the log again'))
     if (isAllowedStill === false) return this.#ended.abort(new Error('you may not read logs of machines any more'))
+    this.#beat()
     this.#timer = clock.after(HEARTBEAT_MS, () => void this.#check())
   }
 }
 
-function sender(response: ServerResponse, ended: AbortController): (part: LogPart) => void {
+/** A response over HTTP/2 does not say so itself. */
+const isClosed = (response: ServerResponse & { readonly stream?: { readonly destroyed?: boolean } }): boolean =>
+  response.destroyed || response.stream?.destroyed === true
+
+function sender(
+  response: ServerResponse,
+  page: { readonly isGone: boolean },
+  ended: AbortController,
+): (part: LogPart) => void {
   return (part) => {
-    if (response.destroyed) return
+    if (page.isGone) return
     if (!response.headersSent)
       response.writeHead(200, {
         'content-type': 'application/x-ndjson; charset=utf-8',

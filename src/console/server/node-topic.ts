@@ -116,7 +116,8 @@ function headOf(
     ...(node !== undefined && { kubernetes: nodeFacts(node, pods) }),
     holds: machine === undefined ? [] : holdNotes(cluster.list('holds'), holdTargetsOfMachine(machine, { node }), now),
     ...waitOf(status?.waitingFor),
-    ...(canReadLogs === true && { canReadLogs }),
+    // An answer that was late takes no log off the page: the API server refuses what is not allowed.
+    ...(machine !== undefined && canReadLogs !== false && { canReadLogs: true }),
   }
 }
 

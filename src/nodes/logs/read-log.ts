@@ -59,8 +59,9 @@ export async function readLog(asking: LogAsking): Promise<void> {
     by,
   }
   const object = { apiVersion: API_GROUP_VERSION, kind: logRequest.kind, metadata: { name: request }, spec }
-  const made = await client.create(logRequest, object, { signal })
   try {
+    // One whose answer was lost may exist all the same.
+    const made = await client.create(logRequest, object, { signal })
     await readAnswer(asking, made, key.privateKey)
   } finally {
     await client.delete(logRequest, { name: request }).catch(() => undefined)

@@ -7,6 +7,8 @@ import { sentence } from './states.ts'
 
 /** More lines make a page slow on a phone; the terminal has them all. */
 const MOST_LINES = 1_000
+/** A log that floods brings one with each page. */
+const MOST_NOTES = 3
 /** Closer to the end than this, a reader follows it. */
 const NEAR_END = 24
 
@@ -83,7 +85,7 @@ function Tail({ cluster, machine, component }: TailProps): VNode {
         'lines' in part
           ? { ...before, lines: [...before.lines, ...part.lines].slice(-MOST_LINES) }
           : 'note' in part
-            ? { ...before, notes: [...before.notes, part.note] }
+            ? { ...before, notes: [...before.notes, part.note].slice(-MOST_NOTES) }
             : before,
       )
     void followLog({ cluster, machine, component }, take, stop.signal)
