@@ -1,7 +1,7 @@
 // Decides when a machine reboots for a component: once its files are in place for a version with `disruption: Reboot`, and at most once more on the way
-// back. A reboot needs a permit that was read in this pass and lists Reboot. A first install on a node that takes no pods yet has no permit, so it does
-// not reboot: the version takes effect with the next boot. Anything that must not run before that belongs in the host image. Only a kernel boots there
-// without a permit, while the node takes no pods.
+// back. A reboot needs a permit that was read in this pass and lists Reboot; only a kernel that broke the network is rebooted away without (`rebootBack`).
+// A first install on a node that takes no pods yet has no permit, so it does not reboot: the version takes effect with the next boot. Anything that must
+// not run before that belongs in the host image. Only a kernel boots there without a permit, while the node takes no pods.
 import type { Reason } from '#api/catalogue.ts'
 import { RETURNS_WITHIN_MS } from '#api/protocol/rebooting.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -49,7 +49,7 @@ export interface RebootSeen {
 }
 
 export type RebootStep =
-  | { readonly kind: 'Wait'; readonly why: string }
+  | { readonly kind: 'Wait'; readonly why: string; readonly isUnknown?: true }
   | { readonly kind: 'ReadPermit'; readonly permit: string }
   | { readonly kind: 'ReadNode' }
   /** Without a permit: a node that takes no pods yet. */
@@ -73,12 +73,24 @@ export function rebootTo(seen: RebootSeen): RebootStep | undefined {
   return late === undefined ? next(seen) : { kind: 'GoBack', because: 'InstallFailed', reason: late }
 }
 
-/** The old version is in place and stopped. Without a granted permit it starts in the current boot, and the result explains why the reboot is pending. */
+/**
+ * The old version is in place and stopped. Without a granted permit it starts in the current boot, and the result explains why the reboot is pending.
+ * A kernel has nothing to start, and one that broke the network can read no permit: it waits for an answer, and reboots without one. That disrupts no
+ * more than the switch did, whose permit was read: it drained the node, and until the switch has a result the node takes no pods.
+ */
 export function rebootBack(seen: RebootSeen): Exclude<RebootStep, { kind: 'Continue' }> | undefined {
   const { open, boot } = seen
-  if (open.back === undefined || open.back.from !== boot.id) return undefined
+  const { back } = open
+  if (back === undefined || back.from !== boot.id) return undefined
+  const isKernel = open.entry !== undefined
+  const late = lateness(back, boot)
   const step = next(seen)
-  const why = lateness(open.back, boot) ?? (step.kind === 'Wait' && !boot.isRequested ? step.why : undefined)
+  if (isKernel && lateness(back, boot, 2 * REBOOT_WITHIN_MS) === undefined) {
+    const isUnknown = step.kind === 'ReadNode' || (step.kind === 'Wait' && step.isUnknown === true)
+    if (isUnknown && late !== undefined) return { kind: 'Reboot', permit: open.permit }
+    if (isUnknown || step.kind !== 'Wait' || boot.isRequested) return step
+  }
+  const why = late ?? (step.kind === 'Wait' && !boot.isRequested ? step.why : undefined)
   return why === undefined ? step : { kind: 'GoBack', because: 'RolledBackByAgent', reason: why }
 }
 
@@ -94,7 +106,9 @@ function next({ open: { permit }, boot, permit: read, isNodeFrozen, isNodePendin
   if (permit === undefined)
     return isNodePending === true ? { kind: 'Reboot', permit } : wait('the node takes pods, and no permit allows it')
   if (read?.permit !== permit) return { kind: 'ReadPermit', permit }
-  if (read.kind !== 'Granted') return wait(`permit ${permit}: ${read.why}`)
+  if (read.kind === 'Unknown')
+    return { kind: 'Wait', why: `waiting to reboot: permit ${permit}: ${read.why}`, isUnknown: true }
+  if (read.kind === 'NotGranted') return wait(`permit ${permit}: ${read.why}`)
   return read.forReboot === true ? { kind: 'Reboot', permit } : wait(`permit ${permit}: ${NOT_FOR_REBOOT}`)
 }
 
@@ -119,7 +133,5 @@ function absence(
       }
 }
 
-const lateness = ({ upMs }: PendingReboot, boot: Boot): string | undefined =>
-  boot.upMs - upMs > REBOOT_WITHIN_MS
-    ? `the machine did not reboot within ${formatDuration(REBOOT_WITHIN_MS)}`
-    : undefined
+const lateness = ({ upMs }: PendingReboot, boot: Boot, withinMs = REBOOT_WITHIN_MS): string | undefined =>
+  boot.upMs - upMs > withinMs ? `the machine did not reboot within ${formatDuration(withinMs)}` : undefined

@@ -12,9 +12,9 @@ import { applyDefaults } from '#api/schema/default.ts'
 import { artifactFor, bringArtifact, type ArtifactDeps, type Platform } from './artifact.ts'
 import type { Slot } from './record.ts'
 import { withSecrets, type SecretDeps } from './secrets.ts'
-import { fillSlot, type CheckedArtifact, type SlotContent } from './slot.ts'
+import { fillSlot, readSlot, type CheckedArtifact, type SlotContent } from './slot.ts'
 import type { TrustStore } from './trust-store.ts'
-import type { NodeDir } from '../node-dir.ts'
+import { type NodeDir, componentsFolder, slotsFolder } from '../node-dir.ts'
 import type { OsPort } from '../os/port.ts'
 import { agentErrors } from '../agent-errors.ts'
 
@@ -83,14 +83,34 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
   return { slot, spec }
 }
 
-async function refuseOs({ os }: StageDeps, spec: MachineComponentSpec): Promise<void> {
+async function refuseOs(deps: StageDeps, spec: MachineComponentSpec): Promise<void> {
+  const { os } = deps
+  const { component, version } = spec
+  const other = await otherKernel(deps, component)
+  if (other !== undefined)
+    throw new KubeNodeError(
+      agentErrors.KN8019({
+        component,
+        version,
+        why: `a machine has one component of type OS, and ${other} is installed here: remove one of them from the set`,
+      }),
+      { retry: 'later' },
+    )
   const why = os === undefined ? 'it has no boot loader of its own' : await os.refusal(spec)
   if (why === undefined) return
-  const { component, version } = spec
   throw new KubeNodeError(
     agentErrors.KN8019({ component, version, why: `this machine cannot boot a kernel once and go back: ${why}` }),
     { retry: 'later' },
   )
+}
+
+/** Two would remove each other's kernels. */
+async function otherKernel(deps: StageDeps, own: string): Promise<string | undefined> {
+  const { files, dir } = deps
+  for (const component of await files.list(componentsFolder(dir)))
+    for (const slot of component === own ? [] : await files.list(slotsFolder(dir, component)))
+      if ((await readSlot(deps, component, slot))?.type === 'OS') return component
+  return undefined
 }
 
 const refused = ({ name: component, version }: ComponentVersion, why: string, retry: 'never' | 'later') =>

@@ -302,7 +302,8 @@ export class Switcher {
     }
     const awaited = open.back ?? open.reboot
     if (awaited !== undefined && awaited.from === boot?.id) await this.#deps.reboots?.withdraw(this.#component)
-    const isForeignBack = open.from === undefined && (hadForeign || this.#kernel.isOf(failed))
+    const isKernel = open.entry !== undefined || this.#kernel.isOf(failed)
+    const isForeignBack = open.from === undefined && (hadForeign || isKernel)
     if (isSame && problem === undefined)
       await this.#journal.step('putBack', { previousRuns: true, sameVersion: true }, change)
     else if ((open.from !== undefined || isForeignBack) && problem === undefined)

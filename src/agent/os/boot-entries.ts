@@ -76,10 +76,10 @@ function menuEntry(id: string, text: string): BootEntry {
 
 const quoted = (text: string): string => text.replaceAll("'", '')
 
-/** An entry for custom.cfg, which grub.cfg reads last. */
+/** An entry for custom.cfg, which grub.cfg reads last. Unrestricted: where the menu has a password, no person is there to type it. */
 const ownMenuEntry = ({ id, title, from, arguments: more }: OwnEntry): string => {
   const body = from.text.replace(LINUX, (line) => `${line.trimEnd()} ${more.join(' ')}`.trimEnd())
-  return `${BEGIN} ${id}\nmenuentry '${quoted(title)}' $menuentry_id_option '${id}' {\n${body}\n}\n${END}\n`
+  return `${BEGIN} ${id}\nmenuentry '${quoted(title)}' --unrestricted $menuentry_id_option '${id}' {\n${body}\n}\n${END}\n`
 }
 
 const BEGIN = '### begin'
@@ -111,7 +111,7 @@ export function fileEntry(id: string, text: string, variables: ReadonlyMap<strin
 }
 
 export function ownFile({ title, from, arguments: more }: OwnEntry): string {
-  const lines = from.text.split('\n').filter((line) => line.trim() !== '' && !/^(title|id|grub_\w+)\s/.test(line))
+  const lines = from.text.split('\n').filter((line) => line.trim() !== '' && !/^(title|id|grub_hotkey)\s/.test(line))
   const options = more.length === 0 ? [] : [`options ${more.join(' ')}`]
   return [`title ${title}`, ...lines, ...options, ''].join('\n')
 }

@@ -7,7 +7,7 @@ import { removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { programOutput } from '../program-output.ts'
 import { argumentsOf } from './boot-entries.ts'
-import type { BootStep, BootTree, Running } from './boot-loader.ts'
+import { type BootStep, type BootTree, FIRMWARE_DEFAULT, type Running } from './boot-loader.ts'
 import { type Change, type Query, TOOLS } from './packages.ts'
 
 export interface BootHost {
@@ -75,7 +75,7 @@ export function realBootHost({
       for (const folder of ENTRY_FOLDERS)
         for (const name of (await files.list(at(`${folder}/entries`))).slice(0, MAX_ENTRIES))
           entries.push(`${folder}/entries/${name}`)
-      for (const path of [...READ, ...entries]) {
+      for (const path of [...READ, FIRMWARE_DEFAULT, ...entries]) {
         const found = (await files.stat(at(path))) && (await files.read(at(path)))
         if (found !== undefined) content.set(path, found)
       }

@@ -4,8 +4,25 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { BOOT_MARK, type BootEntry, fileEntry, isOwn, menuEntries, ownEntryId } from './boot-entries.ts'
-import { type BootLoader, type BootTree, type Running, type Steps, bootLoaderOf } from './boot-loader.ts'
+import {
+  BOOT_MARK,
+  type BootEntry,
+  customMenu,
+  fileEntry,
+  isOwn,
+  menuEntries,
+  ownEntryId,
+  ownFile,
+} from './boot-entries.ts'
+import {
+  type BootLoader,
+  type BootTree,
+  FIRMWARE_DEFAULT,
+  type Running,
+  type Steps,
+  bootLoaderOf,
+  setDefault,
+} from './boot-loader.ts'
 import { debianEntry, grubHeader, grubMenu } from '#test/doubles/node/fake-boot-machine.ts'
 import { grubEnvironment, parseGrubEnvironment } from './grub-environment.ts'
 
@@ -96,7 +113,11 @@ function systemdBoot(entries: Readonly<Record<string, Buffer>>, running: string)
   const paths = ['/boot/loader/loader.conf', '/usr/bin/bootctl', '/sys/firmware/efi/efivars']
   const disk = new Disk(entries, paths, 'vfat', running)
   return {
-    tree: () => disk.tree(),
+    tree: () => {
+      const tree = disk.tree()
+      const byDefault = Buffer.from(`\x07\0${variables.get('set-default')}\0`, 'utf16le')
+      return { ...tree, files: new Map([...tree.files, [FIRMWARE_DEFAULT, byDefault]]) }
+    },
     carryOut: (steps) =>
       disk.carryOut(steps, ([program, name = '', value = '']) => {
         expect(program).toBe('/usr/bin/bootctl')
@@ -198,6 +219,7 @@ describe.each(HOSTS)('%s', (_, made, old, next) => {
     expect(host.boot()).toBe(next)
     for (let times = 0; times < 2; times++) host.carryOut(loaderOf(host).confirm(next))
     expect([host.boot(), host.boot()]).toEqual([next, next])
+    expect(setDefault(loaderOf(host))?.id).toBe(next)
   })
 
   test('boots the old one when what was armed is taken back', () => {
@@ -266,6 +288,29 @@ test('what others wrote into custom.cfg stays, and a menu that does not read it 
   expect(menuEntries(written).map((e) => e.kernel)).toEqual([undefined, '6.1.0-28-amd64'])
   const without = unset(tree, '/boot/grub/grub.cfg', Buffer.from(DEBIAN.replaceAll('custom.cfg', 'other.cfg')))
   expect(add(without)).toEqual({ kind: 'Refused', missing: expect.stringMatching(/does not read custom\.cfg/) })
+})
+
+test.each(['0', 'gnulinux-simple-a1', 'gnulinux-advanced-a1>gnulinux-6.1.0-27-amd64-recovery-a1', 'uefi-firmware'])(
+  'a default that is not one entry with an agent is not kept: %s',
+  (saved) => {
+    const tree = unset(debian(), '/boot/grub/grubenv', block({ saved_entry: saved }))
+    const found = bootLoaderOf(tree)
+    expect(found.name === 'grub' && [found.running?.id, setDefault(found)]).toEqual([OLD, undefined])
+  },
+)
+
+test('a recovery entry that runs is not what becomes the default', () => {
+  const recovery = menuEntries(DEBIAN).find((e) => e.id.includes('27-amd64-recovery'))
+  expect(recovery && bootLoaderOf({ ...debian(), running: runningFrom(recovery) })).toMatchObject({
+    running: { id: OLD },
+  })
+})
+
+test('an own entry boots without the password of the menu', () => {
+  const entry = fileEntry('mine', 'title T\ngrub_users $grub_users\ngrub_arg --unrestricted\ngrub_hotkey k\nlinux /l')
+  const own = { id: ownEntryId(SLOTS[0]), title: 't', from: entry, arguments: [] }
+  expect(ownFile(own)).toBe('title t\ngrub_users $grub_users\ngrub_arg --unrestricted\nlinux /l\n')
+  expect(customMenu('', own, () => false)).toContain("menuentry 't' --unrestricted $menuentry_id_option")
 })
 
 test('a block without room is refused', () => {

@@ -148,20 +148,27 @@ function grubOf(tree: BootTree, folder: string, config: string): Found {
   }
 }
 
+/** Another entry at each time: of the newest kernel. */
+const IS_NEWEST = /^gnulinux-simple-/
+
+/** The default, where it is one entry of Linux that the installation of a kernel does not change, and that starts the agent. */
+export const setDefault = ({ entries, byDefault }: BootLoader): BootEntry | undefined =>
+  entries.find((e) => e.id === byDefault && e.kernel !== undefined && !IS_NEWEST.test(e.id) && !isRecovery(e))
+
 const without = (variables: GrubVariables, name: string): GrubVariables =>
   new Map([...variables].filter(([n]) => n !== name))
 
 /** What runs has the same kernel and arguments. Its arguments may have been changed since in the configuration: then another entry of the same kernel. */
 function runningEntry(entries: readonly BootEntry[], { kernel, arguments: own }: Running): BootEntry | undefined {
-  const same = entries.filter((e) => e.kernel === kernel)
+  const same = entries.filter((e) => e.kernel === kernel && !isRecovery(e))
   const slot = slotIn(own)
   const marked = slot === undefined ? undefined : same.find((e) => e.id === ownEntryId(slot))
   if (marked !== undefined) return marked
   const exact = same.filter((e) => sameArguments(e.arguments, own))
   // The first entry of the menu of Debian is of the newest kernel, whichever that will be.
   const byName = (all: readonly BootEntry[]) =>
-    all.find((e) => e.id.includes(kernel)) ?? all.find((e) => !e.id.startsWith('gnulinux-simple-'))
-  return byName(exact.filter((e) => !isOwn(e))) ?? byName(same.filter((e) => !isOwn(e) && !isRecovery(e)))
+    all.find((e) => e.id.includes(kernel)) ?? all.find((e) => !IS_NEWEST.test(e.id))
+  return byName(exact.filter((e) => !isOwn(e))) ?? byName(same.filter((e) => !isOwn(e)))
 }
 
 const entriesFolder = (folder: string): string => `${folder}/loader/entries/`
@@ -192,12 +199,22 @@ const tidyFiles = ({ paths }: BootTree, folder: string, drops: (id: string) => b
     .filter((path) => path.startsWith(entriesFolder(folder)) && path.endsWith('.conf') && drops(entryId(path)))
     .map((path) => ({ kind: 'Remove', path }))
 
+/** What `bootctl set-default` sets. */
+export const FIRMWARE_DEFAULT = '/sys/firmware/efi/efivars/LoaderEntryDefault-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f'
+const ATTRIBUTE_BYTES = 4
+
+function defaultOfFirmware(variable: Buffer | undefined): string | undefined {
+  const [name] = variable?.subarray(ATTRIBUTE_BYTES).toString('utf16le').split('\0') ?? []
+  return name?.endsWith('.conf') === true ? name.slice(0, -'.conf'.length) : undefined
+}
+
 function systemdBootOf(tree: BootTree, folder: string): Found {
   if (!tree.paths.has('/usr/bin/bootctl')) return unknown('bootctl is not installed')
   if (!tree.paths.has('/sys/firmware/efi/efivars'))
     return unknown('the variables of the firmware are not mounted at /sys/firmware/efi/efivars')
   const entries = fileEntries(tree, folder)
   const running = runningEntry(entries, tree.running)
+  const byDefault = defaultOfFirmware(tree.files.get(FIRMWARE_DEFAULT))
   const id = (entry: string) => `${entry}.conf`
   const run = (...args: readonly string[]) => ({ kind: 'Run', command: ['/usr/bin/bootctl', ...args] }) as const
   const known = (entry: string, then: () => Steps) =>
@@ -206,10 +223,12 @@ function systemdBootOf(tree: BootTree, folder: string): Found {
     name: 'systemd-boot',
     entries,
     running,
-    byDefault: undefined,
+    byDefault,
     add: (entry) => steps(addFile(folder, entry)),
-    // The default is unknown here, but it is what runs or the one before, and the caller keeps both.
-    tidy: (keeps) => steps(...tidyFiles(tree, folder, (id) => isOwn({ id }) && !keeps.has(id) && id !== running?.id)),
+    tidy: (keeps) =>
+      steps(
+        ...tidyFiles(tree, folder, (id) => isOwn({ id }) && !keeps.has(id) && ![running?.id, byDefault].includes(id)),
+      ),
     arm: (entry) => known(entry, () => steps(run('set-oneshot', id(entry)))),
     confirm: (entry) => known(entry, () => steps(run('set-default', id(entry)), run('set-oneshot', ''))),
     disarm: () => steps(run('set-oneshot', '')),

@@ -51,7 +51,9 @@ export class KernelSwitch {
   /** A boot loader that is no longer known must not keep the switch open. Its default was never changed, or the kernel was healthy once. */
   async giveUp(spec: MachineComponentSpec | undefined, before: string | undefined): Promise<void> {
     try {
-      await this.#for(spec)?.disarm(before)
+      // Only kernels have an entry before; the slot of this one may be damaged.
+      const os = before === undefined ? this.#for(spec) : this.#os
+      await os?.disarm(before)
     } catch (error) {
       if (!isKubeNodeError(error)) throw error
       this.#log.warn('cannot disarm the kernel', { error: messageOf(error) })

@@ -1,5 +1,6 @@
 // A kernel as a component: booted once, kept only when it is healthy, and given up by the boot loader alone when it does not come up. A machine here is a
 // disk that stays, and a sequence of boots, each from what GRUB finds on that disk.
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts'
 import { FakeBootMachine, debianEntry, packageOf } from '#test/doubles/node/fake-boot-machine.ts'
@@ -8,6 +9,7 @@ import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { isAtRest } from '../components/record.ts'
 import type { ProbeAnswer } from '../components/probe.ts'
+import { slotFolder } from '../node-dir.ts'
 
 const publisher = newPublisher()
 const HOST = '6.1.0-20-amd64'
@@ -15,10 +17,15 @@ const kernelOf = (version: string): string => `6.1.0-${version}-amd64`
 const STEP_MS = 200
 const PROBES = [{ name: 'p', tcp: { port: 1 }, interval: '1s', timeout: '1s', settle: '2s' }]
 
-function kernel(version: string, os: Readonly<Record<string, unknown>> = {}, name = packageOf(kernelOf(version))) {
+function kernel(
+  version: string,
+  os: Readonly<Record<string, unknown>> = {},
+  name = packageOf(kernelOf(version)),
+  component = 'kernel',
+) {
   const file = `pool/linux-image-${version}.deb`
   return release(publisher, {
-    component: 'kernel',
+    component,
     version,
     entries: [{ name: file, content: `${name} 1`, mode: 0o644 }],
     spec: {
@@ -35,7 +42,8 @@ const releases = [
   ...['25', '28', '30'].map((v) => kernel(v)),
   kernel(HUGE, { kernel: kernelOf('28'), bootArguments: ['hugepages=4', 'panic=5'] }, packageOf(kernelOf('28'))),
   kernel(PLAIN, { kernel: kernelOf('28') }, packageOf(kernelOf('28'))),
-  kernel('broken', {}, 'broken'),
+  kernel('broken'),
+  kernel('rescue', { bootArguments: ['systemd.unit=rescue.target'] }),
   kernel('20', {}, packageOf(HOST)),
   kernel('20-2', { kernel: HOST }, `${packageOf(HOST)} 2 `),
 ]
@@ -49,6 +57,8 @@ class Machine {
   options: Partial<FakeNodeOptions> = {}
   /** The kernel that runs has this answer. */
   probe: (kernel: string) => ProbeAnswer = () => ({ kind: 'Pass' })
+  /** The kernel that runs reaches no API server. */
+  isApiAway: (kernel: string) => boolean = () => false
   node: FakeNode
   readonly host: FakeBootMachine
 
@@ -69,7 +79,9 @@ class Machine {
     const { clock, disk, boots, host } = this
     const probe = () => this.probe(host.running.kernel)
     const machine = { disk, bootId: `boot-${boots}`, bootHost: host.host() }
-    return new FakeNode({ publisher, releases, clock, probe, ...machine, ...this.options }, 'kernel')
+    const node = new FakeNode({ publisher, releases, clock, probe, ...machine, ...this.options }, 'kernel')
+    node.apiIsAway = this.isApiAway(host.running.kernel)
+    return node
   }
 
   async start(to: TestOrder | undefined): Promise<void> {
@@ -213,6 +225,68 @@ test('a kernel that fails its probes is rebooted away under the same permit', as
   expect(await machine.state()).toEqual([k, 'RolledBack', '28', k, k])
 })
 
+const failing30 = (k: string): ProbeAnswer =>
+  k === kernelOf('30') ? { kind: 'Fail', message: 'no network' } : { kind: 'Pass' }
+const grantedTimes = (times: number): Required<FakeNodeOptions>['permit'] => {
+  let reads = 0
+  return (permit) =>
+    reads++ < times ? { kind: 'Granted', permit, forReboot: true } : { kind: 'NotGranted', permit, why: 'Expired' }
+}
+
+test('a kernel that failed and still runs does not become the default when the next one is staged', async () => {
+  const machine = await with28()
+  machine.probe = failing30
+  machine.options = { permit: grantedTimes(2), pending: () => false }
+  await machine.run(order('30', 2))
+  expect([machine.reboots, machine.host.running.kernel]).toEqual([1, kernelOf('30')])
+  expect(machine.record?.message).toMatch(/a reboot is pending: waiting to reboot: permit p: Expired$/)
+  const before = await machine.host.environment()
+  await machine.run({ version: '25', attempt: 3 })
+  expect([machine.record?.state, await machine.host.environment()]).toEqual(['Staged', before])
+  await machine.boot()
+  expect(machine.host.running.kernel).toBe(kernelOf('28'))
+})
+
+test('a kernel without a network waits for its permit, and is then rebooted away without reading it', async () => {
+  const machine = await with28()
+  machine.probe = failing30
+  machine.isApiAway = (k) => k === kernelOf('30')
+  await machine.run(order('30', 2), 500_000)
+  expect([machine.reboots, machine.record?.open?.phase, machine.node.worker.waiting]).toEqual([
+    1,
+    'GoingBack',
+    'waiting to reboot: permit p: the API server is unavailable',
+  ])
+  await machine.run(order('30', 2), 200_000)
+  const k = kernelOf('28')
+  expect([...(await machine.state()), machine.reboots]).toEqual([k, 'RolledBack', '28', k, k, 2])
+})
+
+test('a kernel whose slot is damaged is disarmed', async () => {
+  const machine = await with28()
+  machine.options = { permit: grantedTimes(1) }
+  await machine.run(order('30', 2), 1_000)
+  expect(await machine.host.environment()).toHaveProperty('next_entry')
+  const { to } = machine.record?.open ?? {}
+  await machine.disk.remove(join(slotFolder(machine.node.dir, 'kernel', to?.id ?? ''), 'slot.json'))
+  await machine.run(order('30', 2), 620_000)
+  const k = kernelOf('28')
+  expect(await machine.host.environment()).not.toHaveProperty('next_entry')
+  expect([...(await machine.state()), machine.reboots]).toEqual([k, 'RolledBack', '28', k, k, 0])
+})
+
+test('a second component that is a kernel is refused, since each would remove the kernel of the other', async () => {
+  const machine = await with28()
+  const { clock, disk, host } = machine
+  const other = kernel('30', {}, packageOf(kernelOf('30')), 'other')
+  const node = new FakeNode({ publisher, releases: [other], clock, disk, bootHost: host.host() }, 'other')
+  await node.start()
+  node.obey({ version: '30', attempt: 1 })
+  await clock.advance(1_000)
+  expect(node.worker.record?.message).toMatch(/^KN8019: .*one component of type OS, and kernel is installed here/)
+  expect(await host.kernels()).toEqual([HOST, kernelOf('28')])
+})
+
 test('boot arguments alone are a version, and are gone with the next one', async () => {
   const machine = await with28()
   await machine.run(order(HUGE, 2))
@@ -234,11 +308,7 @@ test('a machine that runs another kernel than it should is Degraded, with both n
 
 test('a permit that ends before the reboot disarms the kernel', async () => {
   const machine = await with28()
-  let reads = 0
-  machine.options = {
-    permit: (permit) =>
-      reads++ === 0 ? { kind: 'Granted', permit, forReboot: true } : { kind: 'NotGranted', permit, why: 'Expired' },
-  }
+  machine.options = { permit: grantedTimes(1) }
   await machine.run(order('30', 2), 1_000)
   expect(await machine.host.environment()).toHaveProperty('next_entry')
   await machine.run(order('30', 2), 620_000)
@@ -260,6 +330,7 @@ describe('refuses before anything is changed', () => {
       async () => undefined,
       /^KN8097: .*Linux 6.1.0-broken-amd64: dependency/,
     ],
+    ['a boot argument for a shell', 'rescue', async () => undefined, /^KN8019: .*the boot argument systemd.unit=/],
     ['a package in place of the running kernel', '20-2', async () => undefined, /^KN8097: .*it would replace 1,/],
   ] as const)('%s', async (_, version, given, message) => {
     const machine = await Machine.new()

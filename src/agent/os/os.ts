@@ -1,8 +1,9 @@
-// The kernel that a machine boots, as a component. Invariant: until `confirm`, the default is what ran before, and what runs is never removed.
+// The kernel that a machine boots, as a component. Invariant: until `confirm`, the default is what it was before, and what runs is never removed.
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
+import { isReservedArgument } from '#api/kinds/component-os.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { agentErrors } from '../agent-errors.ts'
 import { layoutOf } from '../components/layout.ts'
@@ -11,7 +12,7 @@ import type { Files } from '../files/port.ts'
 import { kernelsFile, slotFolder, type NodeDir } from '../node-dir.ts'
 import { type BootEntry, BOOT_MARK, isOwn, isRecovery, ownEntryId, slotIn } from './boot-entries.ts'
 import type { BootHost } from './boot-host.ts'
-import { type BootLoader, type BootTree, type Steps, bootLoaderOf } from './boot-loader.ts'
+import { type BootLoader, type BootTree, type Steps, bootLoaderOf, setDefault } from './boot-loader.ts'
 import { TOOLS, toolFor } from './packages.ts'
 import type { OsPort, OsVersion } from './port.ts'
 
@@ -44,7 +45,9 @@ export class OperatingSystem implements OsPort {
     const found = bootLoaderOf(tree)
     if (found.name === 'unknown') return found.missing
     if (found.running === undefined) return noEntry(found, tree.running.kernel)
-    const { packages: [first] = [], kernel } = osOf(spec)
+    const { packages: [first] = [], kernel, bootArguments = [] } = osOf(spec)
+    const reserved = bootArguments.find(isReservedArgument)
+    if (reserved !== undefined) return `the boot argument ${reserved} is decided by the host and the agent`
     if (first === undefined)
       return entryFor(found, kernel) === undefined ? `${noEntry(found, kernel)}, and it has no packages` : undefined
     const { program } = toolFor(first)
@@ -57,10 +60,11 @@ export class OperatingSystem implements OsPort {
 
   async stage(version: OsVersion): Promise<void> {
     const { kernel, bootArguments = [] } = osOf(version.spec)
-    await this.#keepDefault()
+    const byDefault = await this.#defaultToKeep(kernel)
+    await this.#keepDefault(byDefault)
     await this.#installPackages(version)
     // Packages of Red Hat may make a new kernel the default.
-    await this.#keepDefault()
+    await this.#keepDefault(byDefault)
     const loader = await this.#loader()
     const from = entryFor(loader, kernel)
     if (from === undefined)
@@ -71,7 +75,7 @@ export class OperatingSystem implements OsPort {
     await this.#carryOut(loader.add({ id: ownEntryId(version.slot), title, from, arguments: more }))
   }
 
-  /** Staging made what runs the default. */
+  /** Staging made it one entry. */
   async byDefault(): Promise<string | undefined> {
     const { byDefault, running } = await this.#loader()
     return byDefault ?? running?.id
@@ -132,15 +136,25 @@ export class OperatingSystem implements OsPort {
     }
   }
 
-  /** The default may be "the newest kernel", which the packages change. */
-  async #keepDefault(): Promise<void> {
+  /**
+   * What runs may be a kernel that failed and whose reboot back is pending, so a default that is one entry stays. What runs becomes the default where it is
+   * "the newest kernel", which the packages change, or this kernel, which the packages made it before a power cut.
+   */
+  async #defaultToKeep(staged: string): Promise<string | undefined> {
     const loader = await this.#loader()
-    const { running, byDefault } = loader
-    if (running !== undefined && running.id !== byDefault) await this.#carryOut(loader.confirm(running.id))
+    const before = setDefault(loader)
+    const { running } = loader
+    const isChanged = before !== undefined && !isOwn(before) && before.kernel === staged && running?.kernel !== staged
+    return before === undefined || isChanged ? running?.id : before.id
+  }
+
+  async #keepDefault(entry: string | undefined): Promise<void> {
+    const loader = await this.#loader()
+    if (entry !== undefined && entry !== loader.byDefault) await this.#carryOut(loader.confirm(entry))
   }
 
   async #installPackages({ slot, spec }: OsVersion): Promise<void> {
-    const { host, dir } = this.#deps
+    const { host, dir, log } = this.#deps
     const { kernel } = osOf(spec)
     const files = layoutOf(spec).packages.map((p) => join(slotFolder(dir, spec.component, slot), p.inSlot))
     const [first] = files
@@ -148,7 +162,8 @@ export class OperatingSystem implements OsPort {
     const tool = toolFor(first)
     const own = await this.#ownKernels()
     if (own[kernel] !== undefined && tool.repair !== undefined) await host.change(tool.repair)
-    const found = await Promise.all(files.map((file) => tool.find(host.query, file)))
+    const find = () => Promise.all(files.map((file) => tool.find(host.query, file)))
+    const found = await find()
     const replaced = found.find(
       (p) => p.name.includes(kernel) && p.installed !== undefined && p.installed !== p.version,
     )
@@ -163,12 +178,18 @@ export class OperatingSystem implements OsPort {
     if (found.every((p) => p.installed === p.version)) return
     // Recorded first: after a power cut, what is half installed is known as ours.
     const fresh = found.filter((p) => p.installed === undefined && p.name.includes(kernel)).map((p) => p.name)
-    await this.#writeOwn({ ...own, [kernel]: [...new Set([...(own[kernel] ?? []), ...fresh])] })
+    const ours = new Set([...(own[kernel] ?? []), ...fresh])
+    await this.#writeOwn({ ...own, [kernel]: [...ours] })
     const problem = await host.change(tool.install(files))
-    if (problem !== undefined)
-      throw new KubeNodeError(agentErrors.KN8097({ what: `the packages of Linux ${kernel}`, why: problem }), {
-        retry: 'later',
-      })
+    if (problem === undefined) return
+    // What is unpacked and not configured would make every later call of apt fail.
+    for (const { name, isAbsent } of found) if (isAbsent) ours.add(name)
+    const broken = (await find()).filter((p) => ours.has(p.name) && !p.isAbsent && p.installed === undefined)
+    const left = broken.length > 0 ? await host.change(tool.remove(broken.map((p) => p.name))) : undefined
+    if (left !== undefined) log.warn('cannot remove packages that were not installed whole', { kernel, problem: left })
+    throw new KubeNodeError(agentErrors.KN8097({ what: `the packages of Linux ${kernel}`, why: problem }), {
+      retry: 'later',
+    })
   }
 
   async #loader(): Promise<BootLoader> {

@@ -6,8 +6,10 @@ interface FoundPackage {
   /** What removes it. */
   readonly name: string
   readonly version: string
-  /** Undefined: it is not installed. */
+  /** Undefined: it is not installed, or not whole. */
   readonly installed: string | undefined
+  /** Nothing of it is there. */
+  readonly isAbsent: boolean
 }
 
 /** Standard output, or undefined when the program failed. */
@@ -35,7 +37,8 @@ const DEB: PackageTool = {
     if (name === undefined || version === undefined) throw unreadable(file, 'dpkg-deb')
     const format = '--showformat=${db:Status-Status} ${Version}'
     const [status, installed] = (await query(['/usr/bin/dpkg-query', '--show', format, name]))?.trim().split(' ') ?? []
-    return { name, version, installed: status === 'installed' ? installed : undefined }
+    const isAbsent = status === undefined || status === 'not-installed'
+    return { name, version, installed: status === 'installed' ? installed : undefined, isAbsent }
   },
   install: (files) => ['/usr/bin/dpkg', '--force-confold', '--install', ...files],
   remove: (names) => ['/usr/bin/dpkg', '--purge', ...names],
@@ -52,7 +55,7 @@ const RPM: PackageTool = {
     if (name === undefined || version === undefined) throw unreadable(file, 'rpm')
     const whole = `${name}-${version}`
     const isThere = (await query(['/usr/bin/rpm', '--query', whole])) !== undefined
-    return { name: whole, version, installed: isThere ? version : undefined }
+    return { name: whole, version, installed: isThere ? version : undefined, isAbsent: !isThere }
   },
   install: (files) => [
     '/usr/bin/dnf',

@@ -9,10 +9,11 @@ const path = s.str('Path of a package inside the archive, ending in .deb or .rpm
   expects: 'the path of a .deb or .rpm file inside the archive',
 })
 
-/** Decides what the machine boots at all; another root or first program is another machine. */
-const RESERVED = /^(root|init|rdinit|BOOT_IMAGE|initrd|kubenode\..*)(=|$)/
+/** Decides what the machine boots at all; another root or first program is another machine, and without its services no agent runs. */
+const RESERVED = /^(root|init|rdinit|BOOT_IMAGE|initrd|kubenode\..*|single|1|[Ss]|emergency|rescue|systemd\.unit)(=|$)/
+export const isReservedArgument = (value: string): boolean => RESERVED.test(value)
 const reserved = (value: unknown): string | undefined =>
-  typeof value === 'string' && RESERVED.test(value) ? 'is decided by the host and the agent' : undefined
+  typeof value === 'string' && isReservedArgument(value) ? 'is decided by the host and the agent' : undefined
 
 /** Characters that mean something to GRUB, to systemd-boot or to the kernel are left out. */
 const argument = s.refine(
@@ -23,7 +24,10 @@ const argument = s.refine(
     expects: 'one argument without spaces and quotes, such as hugepages=4',
   }),
   {},
-  { expects: 'a boot argument other than root, init and initrd', checks: [check('boot argument', reserved)] },
+  {
+    expects: 'a boot argument other than root, init, initrd and those of a rescue shell',
+    checks: [check('boot argument', reserved)],
+  },
 )
 
 export const os = s.rule(

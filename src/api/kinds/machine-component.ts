@@ -234,6 +234,12 @@ spec = s.rule(spec, {
   fieldPath: '.disruption',
   holds: (s) => s.type !== 'OS' || s.disruption === 'Reboot',
 })
+spec = s.rule(spec, {
+  cel: "self.type == 'OS' ? has(self.probes) && self.probes.size() > 0 : true",
+  message: 'type OS requires a probe: without one a kernel becomes the default as soon as it has booted',
+  fieldPath: '.probes',
+  holds: (s) => s.type !== 'OS' || (s.probes ?? []).length > 0,
+})
 
 const status = f.status('The observed state of the version.', {
   machines: s.optional(s.int('Number of machines that are to run this version.', { min: 0, max: 1_000_000 })),

@@ -183,9 +183,10 @@ export class FakeBootMachine {
     }
     for (const file of args.slice(1)) {
       const [name = '', version = ''] = (await this.#text(file)).split(' ')
-      if (name === 'broken') return 'dependency problems'
-      for (const isWhole of [false, true])
+      for (const isWhole of [false, true]) {
+        if (isWhole && name.includes('broken')) return 'dependency problems'
         await this.#installed({ ...(await this.#status()), [name]: { version, isWhole } })
+      }
     }
     return undefined
   }

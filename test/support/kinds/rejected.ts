@@ -175,6 +175,10 @@ export const REJECTED: readonly Rejected[] = [
       [{ '/spec/os': undefined }, 'os is required for type OS, and not allowed for others'],
       [{ '/spec/disruption': 'Drain' }, 'type OS requires disruption Reboot'],
       [
+        { '/spec/probes': undefined },
+        'type OS requires a probe: without one a kernel becomes the default as soon as it has booted',
+      ],
+      [
         { '/spec/install': { unpack: { path: '/opt/x', strip: 0 } } },
         'type OS has neither install nor service: what its archive holds is in os.packages',
       ],
