@@ -38,6 +38,9 @@ export function gpuBuses(places: string, parts: string): ReadonlyMap<string, str
   return buses
 }
 
+/** Half of what an agent may send at once: the rest of a result must fit as well. */
+const MAX_PLACED_BYTES = 32_768
+
 /** Undefined: too many or too long to be recorded as a whole. */
 export function placedDevices(
   held: readonly HeldDevice[],
@@ -45,10 +48,11 @@ export function placedDevices(
 ): readonly PlacedDevice[] | undefined {
   if (held.length > MOST_HELD_DEVICES) return undefined
   if (held.some(({ resource, device }) => Math.max(resource.length, device.length) > MAX_DEVICE_CHARS)) return undefined
-  return held.map(({ pod, resource, device }) => ({
+  const placed = held.map(({ pod, resource, device }) => ({
     pod,
     resource: printableLine(resource),
     device: printableLine(device),
     ...defined({ bus: pciBus(device) ?? buses.get(device.replace(SLICE, '')) }),
   }))
+  return Buffer.byteLength(JSON.stringify(placed)) > MAX_PLACED_BYTES ? undefined : placed
 }

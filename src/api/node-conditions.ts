@@ -57,6 +57,9 @@ export const NODE_CONDITIONS = {
 export const componentConditionType = (component: string): string => `${COMPONENT_UNHEALTHY}-${component}`
 
 /** Node conditions by which Kubernetes tells that a node is out of service on purpose (KEP-5683). True is no trouble: the node is being worked on. */
+/** Longer messages of an agent's conditions are cut. */
+export const MAX_CONDITION_MESSAGE = 200
+
 export const LIFECYCLE_TYPES = ['DrainInProgress', 'Drained', 'MaintenancePlanned', 'MaintenanceInProgress'] as const
 export type LifecycleType = (typeof LIFECYCLE_TYPES)[number]
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { defined } from '#lib/defined.ts'
-import { drainScope, faultyBuses, usersOfFaulty } from './device-users.ts'
+import { drainScope, usersOfFaulty } from './device-users.ts'
 import { drainPlan, podName } from './drain.ts'
 import type { Node, Pod } from './objects.ts'
 
@@ -36,13 +36,19 @@ const at = (index: number, operation: Step['operation'], more: Partial<Step> = {
   outcome: 'Succeeded',
   ...more,
 })
-const held = (pod: string, bus?: string) => ({ pod, resource: 'r', device: 'd', ...defined({ bus }) })
+const held = (pod: string, bus?: string, resource = 'nvidia.com/gpu') => ({
+  pod,
+  resource,
+  device: 'd',
+  ...defined({ bus }),
+})
 const devices = [
   held('ml/a', '0000:3b'),
   held('ml/b', '0000:5e'),
   held('ml/b', '0000:3b'),
   held('ml/c', '0000:5e'),
   held('ml/rdma'),
+  held('ml/claim', '0000:5e', 'gpu.nvidia.com'),
 ]
 const job = (...steps: readonly Step[]) => ({ status: { steps } }) as unknown as RemedyOperationJob
 const known = job(at(0, 'cordon'), at(1, 'collectEvidence', { devices }))
@@ -56,20 +62,8 @@ const pod = (
   spec: { containers: [{ name: 'c' }], ...spec },
 })
 
-test.each([
-  ['a detector: one card', '00000000:3B:00.0: uncorrectable memory errors', ['0000:3b']],
-  ['two cards', '00000000:3B:00.0: waits; 0000:5e:00.0: waits', ['0000:3b', '0000:5e']],
-  ['an Xid', 'NVRM: Xid (PCI:0000:3b:00): 48, pid=7, name=python3; PCI:0000:99:00', ['0000:3b']],
-  ['AMD', 'amdgpu 0000:c3:00.0: amdgpu: uncorrectable hardware errors detected', ['0000:c3']],
-  ['fallen off the bus', 'NVRM: GPU at PCI:0000:3b:00: GPU has fallen off the bus.', ['0000:3b']],
-  ['a card that is gone', '1 of 8 GPUs are gone', undefined],
-  ['more than the message names', '0000:3b:00.0: a; 0000:5e:00.0: b; 0000:60:00.0: c and 2 more', undefined],
-  ['a number in a serial number of DCGM', '3: uncorrectable memory errors', undefined],
-  ['an address that was cut', '0000:3b', undefined],
-  ['no message', '', undefined],
-])('the devices that a condition names: %s', (_, message, buses) => {
-  expect(faultyBuses(message)).toEqual(buses)
-})
+const GPU = { name: 'g', resources: { limits: { 'nvidia.com/gpu': '1' } } }
+const visible = (value: string) => ({ name: 'c', env: [{ name: 'NVIDIA_VISIBLE_DEVICES', value }] })
 
 describe('the scope of a drain', () => {
   const XID = '0000:3b:00.0: waits for a reset'
@@ -108,10 +102,36 @@ describe('the scope of a drain', () => {
       'moves all pods of the node: which pods use devices was not collected',
     ],
   ])('%s', (_, seen, of, text) => {
-    const scope = drainScope(of, seen, 2)
+    const scope = drainScope({ job: of, node: seen, verify: { conditionCleared: 'GPUNeedsReset' } }, 2)
     expect(scope.text).toBe(text)
     expect(scope.faulty).toEqual(text.includes('only') ? ['0000:3b'] : undefined)
   })
+})
+
+test.each([
+  [
+    'another condition is Unknown',
+    'GPUFaulty',
+    'Unknown',
+    { conditionCleared: 'GPUNeedsReset' },
+    'GPUFaulty is Unknown',
+  ],
+  ['an FPGA is faulty', 'FPGAFaulty', 'True', {}, 'FPGAFaulty does not name each faulty device'],
+  [
+    'the repaired condition is not true',
+    'GPUFaulty',
+    'False',
+    { conditionCleared: 'GPUFaulty' },
+    'GPUFaulty names no device',
+  ],
+  ['the rule is gone', 'GPUFaulty', 'False', undefined, 'what the repair has to clear is not known'],
+] as const)('all pods move if %s', (_, type, status, verify, why) => {
+  const seen = node('0000:3b:00.0: waits for a reset', 'fpga0: write error')
+  const [first, second] = seen.status?.conditions ?? []
+  if (first === undefined || second === undefined) throw new Error('two conditions')
+  const other = { ...seen, status: { conditions: [first, { ...second, type, status }] } }
+  const scope = drainScope({ job: known, node: other, verify }, 2)
+  expect(scope).toEqual({ text: `moves all pods of the node: ${why}` })
 })
 
 describe('the users of the device 0000:3b', () => {
@@ -132,6 +152,25 @@ describe('the users of the device 0000:3b', () => {
     ],
     ['was bound around the cordon', pod('web', { created: DURING }), true],
     ['has no time', pod('web', { created: 'never' }), true],
+    ['asked for a GPU that the kubelet lists', pod('c', { containers: [GPU] }), false],
+    ['asked for a GPU that the kubelet does not list', pod('web', { containers: [GPU] }), true],
+    ['asked for a GPU besides a device that it holds', pod('claim', { containers: [GPU] }), true],
+    ['has a GPU in a container before the others', pod('c', { containers: [GPU], initContainers: [GPU] }), true],
+    [
+      'asked for huge pages',
+      pod('web', { containers: [{ name: 'c', resources: { limits: { 'hugepages-2Mi': '4Mi' } } }] }),
+      false,
+    ],
+    ['has a claim that the kubelet lists', pod('claim', { resourceClaims: [{ name: 'g' }] }), false],
+    [
+      'has a claim that the kubelet does not list',
+      pod('c', { containers: [GPU], resourceClaims: [{ name: 'g' }] }),
+      true,
+    ],
+    ['has the runtime of NVIDIA, and no device', pod('web', { runtimeClassName: 'nvidia-cdi' }), true],
+    ['has the runtime of NVIDIA, and another device', pod('c', { runtimeClassName: 'nvidia' }), false],
+    ['asks the runtime for all GPUs', pod('c', { containers: [visible('all')] }), true],
+    ['asks the runtime for none', pod('c', { containers: [visible('void')] }), false],
   ])('a pod that %s: %s', (_, of, expected) => {
     expect(isUser?.(of)).toBe(expected)
   })

@@ -1,15 +1,17 @@
 // Decides whether a drain can be limited to the pods that use a faulty accelerator, and which pods those are. Whatever is not known widens the drain: a pod
 // whose device has no known place counts as a user, and without usable evidence the whole node is drained.
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { pciBus } from '#lib/pci-bus.ts'
 import { podName } from './drain.ts'
+import { faultyBuses, NAMING_CONDITIONS } from './named-devices.ts'
 import type { Node, Pod } from './objects.ts'
 
 type Step = NonNullable<NonNullable<RemedyOperationJob['status']>['steps']>[number]
 type HeldDevices = NonNullable<Step['devices']>
+type Verify = Pick<NodeRemedier['spec']['ladder'][number]['verify'], 'conditionCleared'>
 
-/** Conditions whose message names each faulty accelerator by its PCI address. */
-export const DEVICE_CONDITIONS: readonly string[] = ['GPUNeedsReset', 'GPUNeedsReboot', 'GPUFaulty', 'FPGAFaulty']
+/** A device of one of them may be what a pod uses. `FPGAFaulty` names no PCI address, so that it moves all pods. */
+const DEVICE_CONDITIONS: readonly string[] = [...NAMING_CONDITIONS, 'FPGAFaulty']
 
 /** A pod that was bound this long before the cordon may have received its device after the evidence. */
 const ADMITTED_MS = 60_000
@@ -22,24 +24,20 @@ export interface DrainScope {
   readonly faulty?: readonly string[]
 }
 
-/** How lines of the kernel's log begin that name an accelerator. What follows the address may contain names that users choose. */
-const OF_KERNEL = /^(?:NVRM: (?:Xid \(PCI:|(?:The NVIDIA )?GPU (?:at )?(?:PCI:)?)|amdgpu )/
-
-/** The buses of all accelerators that a condition names. Undefined: it has a part that names none. */
-export function faultyBuses(message: string): readonly string[] | undefined {
-  const line = OF_KERNEL.exec(message)?.[0]
-  const parts = line === undefined ? message.split('; ') : [message.slice(line.length)]
-  const found = parts.map((part) => (/ and \d+ more$/.test(part) ? undefined : pciBus(part)))
-  return found.every((bus) => bus !== undefined) ? [...new Set(found)] : undefined
-}
-
-/** For the drain at this index of a job's operations. Pure. */
-export function drainScope(job: RemedyOperationJob, node: Node | undefined, index: number): DrainScope {
+/** For the drain at this index of a job's operations. `verify` is that of its rung; undefined: not known. Pure. */
+export function drainScope(
+  { job, node, verify }: { job: RemedyOperationJob; node: Node | undefined; verify: Verify | undefined },
+  index: number,
+): DrainScope {
   const wholeNode = (why: string): DrainScope => ({ text: `moves all pods of the node: ${why}` })
-  const conditions = (node?.status?.conditions ?? []).filter(
-    (c) => c.status === 'True' && DEVICE_CONDITIONS.includes(c.type),
-  )
+  const reported = (node?.status?.conditions ?? []).filter((c) => DEVICE_CONDITIONS.includes(c.type))
+  const conditions = reported.filter((c) => c.status === 'True')
   if (conditions.length === 0) return wholeNode('no condition names a faulty device')
+  const unclear = reported.find((c) => c.status !== 'True' && c.status !== 'False')
+  if (unclear !== undefined) return wholeNode(`${unclear.type} is ${unclear.status}`)
+  if (verify === undefined) return wholeNode('what the repair has to clear is not known')
+  const { conditionCleared: wanted } = verify
+  if (wanted !== undefined && !conditions.some((c) => c.type === wanted)) return wholeNode(`${wanted} names no device`)
   const faulty = new Set<string>()
   for (const { type, message = '' } of conditions) {
     const buses = faultyBuses(message)
@@ -78,7 +76,12 @@ export function usersOfFaulty(
   const cordonedAt = Date.parse(cordonStep(job)?.startedAt ?? cordonStep(job)?.finishedAt ?? '')
   if (typeof held === 'string' || Number.isNaN(cordonedAt)) return undefined
   const users = new Set(held.filter(({ bus }) => bus === undefined || faulty.includes(bus)).map(({ pod }) => pod))
-  return (pod) => users.has(podName(pod)) || mayOpenDevices(pod) || !(boundAt(pod) < cordonedAt - ADMITTED_MS)
+  const resources = Map.groupBy(held, ({ pod }) => pod)
+  return (pod) =>
+    users.has(podName(pod)) ||
+    mayOpenDevices(pod) ||
+    mayHoldUnseen(pod, new Set(resources.get(podName(pod))?.map(({ resource }) => resource))) ||
+    !(boundAt(pod) < cordonedAt - ADMITTED_MS)
 }
 
 /** NaN: unknown, and then it counts as new. */
@@ -88,6 +91,31 @@ const boundAt = ({ metadata, status }: Pod): number =>
       metadata.creationTimestamp ??
       '',
   )
+
+/** The kubelet lists no device of an init container that ends, and lists a device of a claim under the driver's name. */
+function mayHoldUnseen({ spec }: Pod, resources: ReadonlySet<string>): boolean {
+  const containers = spec?.containers ?? []
+  const lasting = spec?.initContainers?.filter((c) => c.restartPolicy === 'Always') ?? []
+  const ending = spec?.initContainers?.filter((c) => c.restartPolicy !== 'Always') ?? []
+  const wanted = new Set([...containers, ...lasting].flatMap(extendedResources))
+  return (
+    !wanted.isSubsetOf(resources) ||
+    ending.some((c) => extendedResources(c).length > 0 || c.resources?.claims !== undefined) ||
+    ((spec?.resourceClaims?.length ?? 0) > 0 && resources.isSubsetOf(wanted)) ||
+    (resources.size === 0 && /nvidia/i.test(spec?.runtimeClassName ?? '')) ||
+    [...containers, ...lasting, ...ending].some((c) => c.env?.some(showsDevices) === true)
+  )
+}
+
+type Container = NonNullable<Pod['spec']>['containers'][number]
+
+/** Those of devices are named as `vendor/device`. */
+const extendedResources = ({ resources }: Container): readonly string[] =>
+  Object.keys({ ...resources?.limits, ...resources?.requests }).filter((name) => name.includes('/'))
+
+/** NVIDIA's runtime shows a container what this variable names, whether the kubelet gave it out or not. */
+const showsDevices = ({ name, value }: NonNullable<Container['env']>[number]): boolean =>
+  name === 'NVIDIA_VISIBLE_DEVICES' && value !== 'void' && value !== 'none'
 
 /** A privileged container can open every device without the kubelet's knowledge, and a folder of the host may hold /dev. */
 const mayOpenDevices = ({ spec }: Pod): boolean =>

@@ -2,9 +2,10 @@
 // A log problem stays until its rule ends it or the node reboots.
 import type { ComponentProblem } from './component-problems.ts'
 import { Steps } from '#api/agent-config/log-pattern.ts'
-import { COMPONENT_UNHEALTHY, componentConditionType } from '#api/node-conditions.ts'
+import { COMPONENT_UNHEALTHY, componentConditionType, MAX_CONDITION_MESSAGE } from '#api/node-conditions.ts'
 import type { LogRule } from '#api/agent-config/log-rules.ts'
 import type { Regex } from '#lib/regex.ts'
+import { withUnnamed } from '#nodes/named-devices.ts'
 
 export interface Problem {
   readonly type: string
@@ -30,7 +31,6 @@ export interface Now {
 
 /** More types than this are a mistake in the rules. */
 export const MAX_TYPES = 64
-const MAX_MESSAGE = 200
 
 const put = (problems: Problems, problem: Problem): Problems => {
   const old = problems.get(problem.type)
@@ -41,7 +41,7 @@ const put = (problems: Problems, problem: Problem): Problems => {
 }
 
 /** Drops half a character at the end. */
-const cutToWhole = (text: string): string => text.slice(0, MAX_MESSAGE).replace(/[\ud800-\udbff]$/, '')
+const cutToWhole = (text: string): string => text.slice(0, MAX_CONDITION_MESSAGE).replace(/[\ud800-\udbff]$/, '')
 
 const HEALTHY = 'AllComponentsHealthy'
 
@@ -158,7 +158,7 @@ export function withLine(
         type: condition,
         isTrue: true,
         reason,
-        message: line.trim(),
+        message: withUnnamed(condition, line.trim(), old?.isTrue === true ? [old.message] : []),
         since: now.wall,
         seenAt: now.mono,
         isKept: true,

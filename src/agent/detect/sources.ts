@@ -1,5 +1,6 @@
 // Pure: combines the findings of all sources into one condition of the node. It is True while any source reports True, else Unknown while any source
 // reports Unknown, else False: a source that finds nothing never hides another one's problem.
+import { withUnnamed } from '#nodes/named-devices.ts'
 import { MAX_TYPES, type Now, type Problem, type Problems } from './problems.ts'
 
 /** A condition as reported, with the source of its reason and message. */
@@ -18,8 +19,12 @@ export function combine(before: ReadonlyMap<string, Combined>, findings: Finding
   // Conditions that are already reported keep their place when there are too many.
   const types = [...byType.keys()].sort((a, b) => Number(before.has(b)) - Number(before.has(a)))
   const combined = types.slice(0, MAX_TYPES).flatMap((type): readonly (readonly [string, Combined])[] => {
-    const reported = spokesman(byType.get(type) ?? [])
-    return reported === undefined ? [] : [[type, { ...reported, since: sinceOf(before.get(type), reported, now) }]]
+    const found = byType.get(type) ?? []
+    const reported = spokesman(found)
+    if (reported === undefined) return []
+    const others = reported.isTrue ? found.filter((f) => f.isTrue).map((f) => f.message) : []
+    const message = withUnnamed(type, reported.message, others)
+    return [[type, { ...reported, message, since: sinceOf(before.get(type), reported, now) }]]
   })
   return new Map(combined)
 }

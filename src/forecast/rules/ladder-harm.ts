@@ -2,12 +2,12 @@
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationFacts, operationName } from '#api/protocol/operations.ts'
 import { conditionsIn } from '#declared/rules.ts'
-import { DEVICE_CONDITIONS } from '#nodes/device-users.ts'
+import { NAMING_CONDITIONS } from '#nodes/named-devices.ts'
 import type { Term } from '#policy/rule.ts'
 
 /** Rules that compile but do harm or nothing. */
 export function harmIn(root: Term, { ladder }: NodeRemedier['spec']): readonly string[] {
-  const hasDevices = conditionsIn(root).some(({ type }) => DEVICE_CONDITIONS.includes(type))
+  const hasDevices = conditionsIn(root).some(({ type }) => NAMING_CONDITIONS.includes(type))
   return ladder.flatMap(({ operations, verify }, rung) => {
     const at = (name: string) => operations.findIndex((o) => Object.hasOwn(o, name))
     return [
@@ -41,7 +41,7 @@ function deviceHarm(operations: Operations, rung: number, hasDevices: boolean): 
     ...(hasDevices
       ? []
       : [
-          `rung ${rung} drains the users of a device, but the rule reads none of ${DEVICE_CONDITIONS.join(', ')}: it drains all pods`,
+          `rung ${rung} drains the users of a device, but the rule reads none of ${NAMING_CONDITIONS.join(', ')}: it drains all pods`,
         ]),
     ...(cordon >= 0 && cordon < at && knows < 0
       ? [

@@ -1,6 +1,7 @@
 // Pure: what a matching line or a plug-in's exit means: which event is sent, and what the condition becomes. A true condition keeps its first message
-// until it ends. Another rule with the same condition is announced once and changes nothing.
+// until it ends. Another rule with the same condition is announced once and changes nothing, unless it names another accelerator.
 import { goQuote } from '#lib/go-format.ts'
+import { withUnnamed } from '#nodes/named-devices.ts'
 import type { DefaultCondition } from '#api/agent-config/monitor-config.ts'
 
 type ConditionStatus = 'True' | 'False' | 'Unknown'
@@ -44,8 +45,10 @@ export function judgeLine(hit: Hit, now: ConditionNow | undefined, announced: bo
     const next = { status: 'True', reason, message } as const
     return { event: changeEvent(condition, next), condition: next }
   }
-  if (now.reason === reason || announced) return {}
-  return { event: { type: 'Warning', reason, message } }
+  const event = { type: 'Warning', reason, message } as const
+  const shown = withUnnamed(condition, now.message, [message])
+  if (shown !== now.message) return { event, condition: { ...now, message: shown } }
+  return now.reason === reason || announced ? {} : { event }
 }
 
 /** How a plug-in exited: 0 is healthy, 1 is a problem, any other code is no result. */
@@ -69,14 +72,23 @@ export function judgePlugins(
   const { type, reason, message } = healthy
   // The reported reason stays while its rule is still true.
   const reported = (now?.status === 'True' ? same : undefined) ?? bad[0]
+  const keeps = now?.status === 'True' && same !== undefined && !showsNewMessages
   const next: ConditionNow =
     reported !== undefined
-      ? { status: 'True', reason: reported.reason, message: reported.result.message }
+      ? {
+          status: 'True',
+          reason: reported.reason,
+          message: withUnnamed(
+            type,
+            keeps ? now.message : reported.result.message,
+            bad.map((l) => l.result.message),
+          ),
+        }
       : unclear !== undefined
         ? { status: 'Unknown', reason, message: unclear.result.message }
         : { status: 'False', reason, message }
   const before = now ?? { status: 'False', reason, message }
-  const isOtherMessage = showsNewMessages && next.status === 'True' && next.message !== before.message
+  const isOtherMessage = next.status === 'True' && next.message !== before.message
   if (next.status === before.status && (next.status !== 'True' || next.reason === before.reason) && !isOtherMessage)
     return {}
   return { event: changeEvent(type, next), condition: next }

@@ -108,10 +108,13 @@ function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['op
     attempts: base.attempts + 1,
     startedAt: timestamp(now),
     ...defined({ bootID }),
-    ...(operation.drain?.usersOf !== undefined && recordedScope(drainScope(seen.job, seen.node, index))),
+    ...(operation.drain?.usersOf !== undefined &&
+      recordedScope(drainScope({ ...seen, verify: verifyOf(seen) }, index))),
   }
   return { actions: [], change: { step: begun } }
 }
+
+const verifyOf = ({ job, remedier }: Seen) => remedier?.spec.ladder[job.spec.rung]?.verify
 
 /** Decided once: a condition that clears in the middle of the drain must not widen it. */
 const recordedScope = ({ text, faulty }: DrainScope): Pick<JobStep, 'scope' | 'faulty'> => ({

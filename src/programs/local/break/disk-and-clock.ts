@@ -52,5 +52,7 @@ export function endClock(node: NodeLayout): string {
 
 function bytesBelow(folder: string): number {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
-  return entries.reduce((sum, e) => sum + (e.isFile() ? statSync(join(e.parentPath, e.name)).blocks * 512 : 0), 0)
+  // A file may be removed meanwhile.
+  const blocks = (path: string) => statSync(path, { throwIfNoEntry: false })?.blocks ?? 0
+  return entries.reduce((sum, e) => sum + (e.isFile() ? blocks(join(e.parentPath, e.name)) * 512 : 0), 0)
 }
