@@ -8,5 +8,6 @@ interface Verdict {
 
 export function verdictNote({ seen = 'waiting', limit = '', policy }: Verdict): string {
   const at = limit === '' ? '' : /^\d/.test(limit) ? `, limit ${limit}` : `; ${limit}`
-  return `${seen}${at}${policy === undefined ? '' : ` (policy ${policy})`}`
+  const isNamed = policy === undefined || `${seen} `.includes(`policy ${policy} `)
+  return `${seen}${at}${isNamed ? '' : ` (policy ${policy})`}`
 }

@@ -30,6 +30,9 @@ const RULES: Readonly<Record<string, object>> = {
   calm: {
     when: { all: [is('B', 'True'), { fact: 'cluster', path: '/notReady', operator: 'lessThan', value: 2 }] },
   },
+  rested: {
+    when: { all: [is('A', 'True'), { fact: 'repairs', path: '/lastDay', operator: 'lessThan', value: 5 }] },
+  },
   silent: { when: { all: [is('Ready', 'Unknown')] } },
   either: {
     when: {
@@ -74,6 +77,7 @@ const change = fc.record({
 const look = fc.record({
   changes: fc.array(change, { maxLength: 4 }),
   afterS: fc.integer({ min: 0, max: 20 }),
+  lastDay: fc.constantFrom(0, 5),
   rules: fc.subarray(Object.keys(RULES), { minLength: 1 }),
 })
 
@@ -117,8 +121,14 @@ test('verdicts kept between reconciles equal those of a full evaluation', async 
       const kept = new VerdictBook(clock)
       const views = new Map<string, NodeView>()
       let now = START
-      for (const { changes, afterS, rules } of looks) {
+      let before24h = 0
+      for (const { changes, afterS, lastDay, rules } of looks) {
         now += afterS * 1_000
+        const tick = now + TICK_MS
+        const sinceTick = lastDay
+        const untilTick = before24h
+        const repairsOf = (_: string, at: number) => ({ lastDay: at < tick ? untilTick : sinceTick })
+        before24h = lastDay
         const changed = new Map<string, NodeView | undefined>()
         for (const c of changes) changed.set(`n${c.node}`, c.gone ? undefined : viewOf(c, now))
         for (const [name, view] of changed) {
@@ -135,8 +145,8 @@ test('verdicts kept between reconciles equal those of a full evaluation', async 
         await early.update(views, question, Math.max(now, Math.min(next, now + TICK_MS) - 1))
         expect(said(kept)).toEqual(said(early))
         // Results that change with time alone are evaluated once per tick.
-        await kept.update(new Map(), question, now + TICK_MS)
-        now += TICK_MS
+        await kept.update(new Map(), question, tick)
+        now = tick
         const anew = new VerdictBook(clock)
         await anew.update(views, question, now)
         expect(said(kept)).toEqual(said(anew))
