@@ -171,6 +171,21 @@ describe('backoff', () => {
     expect(queue.length).toBe(1)
   })
 
+  test('a retry that is due while timers are late is never tried again at once', () => {
+    let now = 0
+    const late = {
+      now: () => now,
+      monotonic: () => now,
+      after: () => ({ cancel: () => undefined }),
+      sleep: async () => undefined,
+    }
+    const { queue } = setup({ clock: late })
+    queue.addRateLimited('a')
+    now = 60_000
+    expect(queue.addRateLimited('a')).toBeGreaterThan(0)
+    expect(queue.tryTake()).toBeUndefined()
+  })
+
   test('keys that failed together do not come back together', () => {
     const { queue } = setup({ backoff: { baseMs: 1_000, capMs: 10_000 } })
     const delays = new Set(Array.from({ length: 50 }, (_, i) => queue.addRateLimited(`k${i}`)))

@@ -101,8 +101,9 @@ export class WorkQueue<K = string> {
    */
   fail(key: K): number {
     const failures = this.#failures.get(key) ?? 0
-    const dueAt = this.#dueAt.get(key)
-    if (failures > 0 && dueAt !== undefined) return Math.max(0, dueAt - this.#clock.monotonic())
+    const leftMs = (this.#dueAt.get(key) ?? Number.NEGATIVE_INFINITY) - this.#clock.monotonic()
+    // A retry that is due counts, also before its timer ran: a delay of nothing would keep every timer from running.
+    if (failures > 0 && leftMs > 0) return leftMs
     this.#countFailure(key, failures + 1)
     return backoffDelay(this.#backoff, failures, this.#random)
   }
