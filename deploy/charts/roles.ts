@@ -132,7 +132,8 @@ const election = (program: Program): RoleEntry => ({
 const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
   sync: [],
   controllers: [
-    leases(['leases'], [...LOOK, 'delete']),
+    // Heartbeats of machines without an agent. The Leases of programs are their own, by policy.
+    leases(['leases'], [...LOOK, 'patch', 'delete']),
     apps(['controllerrevisions'], [...LOOK, 'create', 'update', 'delete']),
     // Never listed nor watched: only what an object names is read. The key of the hashes is made once.
     core(['secrets'], ['get', 'create']),
@@ -286,6 +287,8 @@ const controllers: RoleEntry = {
       ['componentconfigs', 'defenderpolicies', 'inventories', 'machinecomponents', 'operationalholds'],
       ['list', 'watch'],
     ),
+    // For machines without an agent, right before they are installed.
+    ours(['componentconfigs', 'machinecomponents'], ['get']),
     // What is known of work on hosts: written down, kept for a month.
     ours(['maintenanceevents'], [...LOOK, 'create', 'update', 'delete']),
     ours(['maintenanceevents/status'], ['update']),

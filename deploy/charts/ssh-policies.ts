@@ -33,12 +33,20 @@ const servers: AdmissionPolicy = {
 const joins: AdmissionPolicy = {
   name: 'kubenode-ssh-joins',
   rules: [{ apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['UPDATE'], resources: ['machines/status'] }],
-  matchConditions: [{ name: 'the-join-changes', expression: 'object.?status.?join != oldObject.?status.?join' }],
+  matchConditions: [
+    {
+      name: 'the-join-changes',
+      expression: any(
+        'object.?status.?join != oldObject.?status.?join',
+        'object.?status.?visit != oldObject.?status.?visit',
+      ),
+    },
+  ],
   variables: [],
   validations: [
     {
       expression: isProgram('controllers'),
-      message: 'only the controllers write status.join: it has the host key that was accepted',
+      message: 'only the controllers write status.join, which has the host key that was accepted, and status.visit',
     },
   ],
 }

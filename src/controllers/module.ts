@@ -7,7 +7,8 @@ import type { Module, ModuleContext } from '#runtime/module.ts'
 import type { Machine, SshSessionStep } from '#api/kinds/machine.ts'
 import type { Secret } from '#nodes/objects.ts'
 import type { RescueLine } from '#ssh/login/key-of-secret.ts'
-import type { SshSessions } from '#ssh/ssh-sessions.ts'
+import type { Failed } from '#ssh/failures.ts'
+import type { Conversation, SshSessions } from '#ssh/ssh-sessions.ts'
 import type { ChecksConfig } from '#runtime/outbound/external-checks.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 
@@ -32,6 +33,18 @@ export interface SshJoinConfig {
   ) => string
 }
 
+export type VisitResult = { readonly kind: 'Done' } | Failed
+
+export interface SshNodesConfig {
+  /** One session on a host without an agent, in which all is done that can be done now. `current`: the Machine; undefined: the visit is to end. */
+  readonly visit: (
+    login: Pick<Conversation, 'target' | 'identity' | 'sudo'>,
+    machine: Machine,
+    current: () => Machine | undefined,
+    signal: AbortSignal,
+  ) => Promise<VisitResult>
+}
+
 /** What the program that runs the controllers knows about its cluster. Only the programs read the environment. */
 export interface ControllersConfig {
   readonly cluster: string
@@ -44,6 +57,8 @@ export interface ControllersConfig {
   readonly join: JoinGround
   /** How hosts are joined over SSH. Absent: these controllers join none. */
   readonly sshJoin?: SshJoinConfig
+  /** How machines without an agent are worked on. Absent: these controllers work on none. */
+  readonly sshNodes?: SshNodesConfig
   /** Where repairs may call webhooks. Default: nowhere. */
   readonly outbound?: OutboundPlaces
 }

@@ -25,6 +25,10 @@ export const CONTROLLERS = {
     does: 'hosts that are joined over SSH: reach, check, download, start',
     load: async () => (await import('#controllers/sshjoin/reconcile.ts')).sshJoinModule,
   },
+  sshnodes: {
+    does: 'machines without an agent: their components over SSH, in rounds',
+    load: async () => (await import('#controllers/sshnodes/reconcile.ts')).sshNodesModule,
+  },
   machineset: {
     does: 'a pool: how many machines there are, and of which template',
     load: async () => (await import('#controllers/machineset/reconcile.ts')).machineSetModule,

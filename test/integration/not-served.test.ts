@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { coreKind } from '#kube/core-kinds.ts'
 import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
-import { machine, type Machine } from '#api/kinds/machine.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
 import { EACH, unservedFields } from '#api/unserved.ts'
 import { createValidator } from '#api/validate.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -17,16 +17,19 @@ import { startEmbedded, type RunningServer } from '#test/support/servers/api-ser
 const secret = { name: 'a' }
 const ssh = { host: 'a', secretRef: secret, hostKey: 'ssh-ed25519 AAAAC3NzaC1' }
 
-const STORED: Machine = {
+const template = (channel: 'Agent' | 'SSH') => ({
+  metadata: { labels: { 'kubenode.io/pool': 'a' } },
+  spec: { provider: { name: 'process' }, channel },
+})
+const STORED: KubeObject = {
   apiVersion: API_GROUP_VERSION,
-  kind: 'Machine',
+  kind: 'MachineSet',
   metadata: { name: 'stored', finalizers: ['example.org/kept'] },
-  spec: { channel: 'SSH', ssh: { ...ssh, port: 22, user: 'root' } },
+  spec: { replicas: 0, selector: { matchLabels: { 'kubenode.io/pool': 'a' } }, template: template('SSH') },
 }
 
 /** A spec for each field, whole enough for the rules of its definition. */
 const USES: Readonly<Record<string, object>> = {
-  'Machine spec.channel': { channel: 'SSH', ssh },
   'MachineSet spec.template.spec.channel': { template: { spec: { channel: 'SSH', ssh } } },
   'MachineSet spec.template.spec.ssh': { template: { spec: { ssh } } },
   'NodeRemedier spec.ladder[].verify.probe.name': {
@@ -61,7 +64,7 @@ describe('on a server', () => {
     await client.create(coreKind('Namespace'), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fleet' } })
     const { kinds, rest } = manifests()
     await installManifests(client, { kinds, rest: [], hub: [] }, systemClock, false)
-    await client.create(machine, STORED)
+    await client.create(machineSet, STORED as never)
     await installManifests(client, { kinds: [], rest, hub: [] }, systemClock, false)
   })
   afterAll(async () => {
@@ -80,15 +83,17 @@ describe('on a server', () => {
 
   test('a field stored before can be changed elsewhere, finalized and deleted, and not set again', async () => {
     const key = { name: 'stored' }
-    const change = (patch: object) => client.patch(machine, key, { type: 'merge', value: patch as Json })
+    const change = (patch: object) => client.patch(machineSet, key, { type: 'merge', value: patch as Json })
     await change({ metadata: { labels: { a: 'b' } } })
-    await change({ spec: { pool: 'other' } })
-    // A Machine keeps this channel until it gets another one, and cannot get it again.
-    await change({ spec: { channel: 'Agent' } })
-    await expect(change({ spec: { channel: 'SSH' } })).rejects.toThrow(/spec.channel.* is not served yet/)
-    await client.delete(machine, key)
-    expect(await client.get(machine, key)).toMatchObject({ metadata: { deletionTimestamp: expect.any(String) } })
+    await change({ spec: { replicas: 1 } })
+    // A template keeps this channel until it gets another one, and cannot get it again.
+    await change({ spec: { template: template('Agent') } })
+    await expect(change({ spec: { template: template('SSH') } })).rejects.toThrow(
+      /spec.template.spec.channel.* is not served yet/,
+    )
+    await client.delete(machineSet, key)
+    expect(await client.get(machineSet, key)).toMatchObject({ metadata: { deletionTimestamp: expect.any(String) } })
     await change({ metadata: { finalizers: null } })
-    expect(await client.get(machine, key)).toBeUndefined()
+    expect(await client.get(machineSet, key)).toBeUndefined()
   })
 })

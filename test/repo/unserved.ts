@@ -2,7 +2,6 @@
 
 /** Marked with `unserved` in the kind, so lint and admission refuse it. */
 export const UNSERVED_SPEC = [
-  'Machine spec.channel SSH',
   'MachineSet spec.template.spec.channel SSH',
   'MachineSet spec.template.spec.ssh',
   'NodeRemedier spec.ladder[].verify.probe.name',

@@ -13,6 +13,12 @@ const DECLARED =
 
 export const UNUSED: readonly UnusedRight[] = [
   {
+    right:
+      /^controllers: (patch leases\.coordination\.k8s\.io in kubenode-system|get (componentconfigs|machinecomponents)\.kubenode\.io)$/,
+    reason: 'for machines without an agent; the recorded tests have none',
+    test: 'test/e2e/real/ssh-nodes.test.ts',
+  },
+  {
     right: /^defender: get configmaps named kubenode-service-levels in kubenode-system$/,
     reason: 'read while a policy has a rule about the budget of pools; the shipped one is switched off',
     test: 'src/defender/pool-budgets.test.ts',

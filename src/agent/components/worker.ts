@@ -172,7 +172,8 @@ export class ComponentWorker {
 
   /** Nothing is under way, and every probe has an answer that counts: until something changes, only time passes. */
   get isQuiet(): boolean {
-    const isOpen = this.record?.open !== undefined || this.record?.removal !== undefined
+    const isRemoved = this.record?.removal !== undefined && this.#removalProblem === undefined
+    const isOpen = this.record?.open !== undefined || isRemoved
     return this.#busy === undefined && this.#staging.target === undefined && !isOpen && this.#probing.hasVerdict
   }
 

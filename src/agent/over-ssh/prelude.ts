@@ -19,6 +19,9 @@ const PROGRAMS = [
   'timeout',
 ]
 
+/** A session that was lost ends with the snippet that it was at. */
+const LOCK_WAIT_S = 15
+
 /** The lock is held by the shell of the session, and the kernel releases it when that shell ends, however it ends. */
 export function visitPrelude({ path, state }: NodeDir): string {
   const refuse = (why: string): string => `{ printf '%s\\n' ${quoted(why)} >&2; exit 1; }`
@@ -30,7 +33,7 @@ export function visitPrelude({ path, state }: NodeDir): string {
     `mkdir -p -- ${quoted(path)} ${quoted(state)} && chmod go-w -- ${quoted(path)} ${quoted(state)} || exit 1`,
     `[ ! -L ${quoted(`${state}/ssh.lock`)} ] || ${refuse('the lock is a link')}`,
     `exec 9>>${quoted(`${state}/ssh.lock`)}`,
-    `flock -n 9 || ${refuse('another session works on this host')}`,
+    `flock -w ${LOCK_WAIT_S} 9 || ${refuse('another session works on this host')}`,
     `[ ! -L ${quoted(`${state}/ssh.mark`)} ] || ${refuse('the mark is a link')}`,
     endLeft(quoted(`${state}/ssh.mark`), refuse('what the last session began does not end')),
   ].join('\n')

@@ -2,6 +2,7 @@
 // time would change anything, or when the session is over; a switch that is open then continues in the next round from the journal on the host, as after a
 // crash of an agent.
 import { type Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -24,9 +25,10 @@ import { type DriftPast, DriftWatch } from '../drift/drift-watch.ts'
 import { filesOverSsh } from '../files/over-ssh.ts'
 import { frozenCondition, isNodeFrozen, readFrozen } from '../frozen.ts'
 import { AGENT_FOLDER } from '../join/program-bundle.ts'
+import { leaveHost } from '../leave/leave-host.ts'
 import { orderOf } from '../machine-order.ts'
 import { type NodeDir, frozenFile, nodeDir, trustFile, trustFromHostFile } from '../node-dir.ts'
-import { leaseRenewal } from '../node/lease-renewal.ts'
+import type { LeaseRenewal } from '../node/lease-renewal.ts'
 import { NodeObject } from '../node/node-object.ts'
 import { nodeVariables } from '../node-variables.ts'
 import { readPermit } from '../permits.ts'
@@ -61,8 +63,13 @@ export interface VisitOptions {
   readonly fetcher: Fetcher
   readonly past: HostPast
   readonly serverVersion: () => Promise<string | undefined>
+  /** When the Lease of this Node was last renewed. */
+  readonly leaseRenewal: (node: string) => Promise<LeaseRenewal>
   /** Writes the agent's fields of the Machine's status. */
   readonly report: (object: KubeObject) => Promise<void>
+  /** Renews the heartbeat. */
+  readonly beat: () => Promise<void>
+  readonly beatEveryMs: number
   readonly signal: AbortSignal
   /** Only tests change it. */
   readonly dir?: NodeDir
@@ -90,11 +97,14 @@ export async function visit(options: VisitOptions): Promise<void> {
   if (first === undefined) return
   const parts = await buildVisit(options, first)
   const { components, systemd, drift } = parts
+  const beat = new Beat(options)
   try {
     await systemd.adopt()
     await components.load()
+    beat.start()
     await work(options, parts, first)
   } finally {
+    beat.stop()
     // Without a session nothing of it can continue; with one, steps under way end first.
     await drift.close()
     await components.close()
@@ -106,7 +116,32 @@ interface Parts {
   readonly components: AllComponents
   readonly systemd: Systemd
   readonly drift: DriftWatch
-  readonly status: () => Promise<KubeObject>
+  readonly status: (phase?: 'Leaving' | 'Left') => Promise<KubeObject>
+  /** Nothing of KubeNode stays on the host, except what components left there. */
+  readonly leaveHost: () => Promise<void>
+}
+
+/** As long as the session lasts, also while one step of it takes long. */
+class Beat {
+  readonly #o: VisitOptions
+  #timer: { cancel(): void } | undefined
+  #isOver = false
+
+  constructor(options: VisitOptions) {
+    this.#o = options
+  }
+
+  start(): void {
+    const { beat, beatEveryMs, channel, clock, log } = this.#o
+    if (this.#isOver || channel.closed !== undefined) return
+    void beat().catch((error: unknown) => log.warn('cannot renew the heartbeat', { error }))
+    this.#timer = clock.after(beatEveryMs, () => this.start())
+  }
+
+  stop(): void {
+    this.#isOver = true
+    this.#timer?.cancel()
+  }
 }
 
 async function work(
@@ -116,6 +151,7 @@ async function work(
 ): Promise<void> {
   const { components, drift, status } = parts
   let obeyed: Machine | undefined
+  let isLeaving = false
   let reported: KubeObject | undefined
   let isInspected = false
   const until = clock.monotonic() + LONGEST_MS
@@ -124,9 +160,19 @@ async function work(
     // A Machine of the same name is another one, and so is its host.
     if (now === undefined || uidOf(now) !== uidOf(first)) return
     if (now.metadata.generation !== obeyed?.metadata.generation) {
-      components.obey(orderOf(now))
+      const order = orderOf(now)
+      if (order.leaving === true && !isLeaving) {
+        components.leave(order.isObserved === true && now.metadata.deletionTimestamp === undefined)
+        isLeaving = true
+      } else components.obey(order)
       obeyed = now
       isInspected = false
+    }
+    if (isLeaving && components.areOff) {
+      await drift.close()
+      const last = await status('Left')
+      await parts.leaveHost()
+      return report(last)
     }
     if (components.areQuiet && !isInspected) {
       isInspected = true
@@ -134,7 +180,7 @@ async function work(
       continue
     }
     const isQuiet = components.areQuiet
-    const object = await status()
+    const object = await status(isLeaving ? 'Leaving' : undefined)
     // What could not be read because the session is over is no news of the host.
     if (channel.closed !== undefined) return
     if (!jsonEqual(object, reported)) {
@@ -221,7 +267,7 @@ async function buildVisit(o: VisitOptions, first: Machine): Promise<Parts> {
           address: LOOPBACK,
           systemctl,
           now: () => clock.now(),
-          leaseRenewal: () => leaseRenewal(client, node),
+          leaseRenewal: () => o.leaseRenewal(node),
         },
         watchedMs,
       ),
@@ -238,20 +284,22 @@ async function buildVisit(o: VisitOptions, first: Machine): Promise<Parts> {
     onHealed: (component, what) => log.warn('file restored over SSH', { machine: name, component, what }),
     onLeft: (component, what) => log.warn('file is left as it is', { machine: name, component, what }),
   })
-  const status = async (): Promise<KubeObject> => {
+  const status = async (phase?: 'Leaving' | 'Left'): Promise<KubeObject> => {
     const frozen = await readFrozen(files, dir)
     const since = frozen && { ...frozen, sinceMs: frozen.sinceMs ?? clock.now() }
     return machineStatus({
       name,
       facts: facts.host,
       version: o.version,
+      channel: 'SSH',
+      ...defined({ phase }),
       folder: dir.path,
       components: components.reports(),
       foreign: components.foreign,
       conditions: [frozenCondition(since, frozenFile(dir)), trustCondition(trust.refusal)].flatMap((c) => c ?? []),
     })
   }
-  return { components, systemd, drift, status }
+  return { components, systemd, drift, status, leaveHost: () => leaveHost({ files, dir, log, systemctl: undefined }) }
 }
 
 /** As the agent gives it to units. */

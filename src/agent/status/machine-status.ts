@@ -18,6 +18,8 @@ export interface MachineObservation {
   readonly name: string
   readonly facts: HostFacts
   readonly version: string
+  /** There is no agent on the host. */
+  readonly channel?: 'SSH'
   /** Set while the agent hands its host back. */
   readonly phase?: 'Leaving' | 'Left'
   /** The key to which this machine's secret values are sealed. */
@@ -110,6 +112,7 @@ export const machineStatus = ({
   name,
   facts,
   version,
+  channel,
   phase,
   publicKey,
   folder,
@@ -129,7 +132,7 @@ export const machineStatus = ({
     bootID: facts.bootId,
     agent: {
       version,
-      ...defined({ phase, folder, publicKey }),
+      ...defined({ channel, phase, folder, publicKey }),
       ...(authorities.length > 0 && { authorities }),
       ...(certificate !== undefined && {
         certificate: {

@@ -2,6 +2,18 @@
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 
+/** Why a session was not possible, or its host refused. */
+const SSH_FAILURES = [
+  'Unreachable',
+  'AuthRefused',
+  'HostKeyChanged',
+  'HostKeyUnknown',
+  'PreflightFailed',
+  'Full',
+  'Busy',
+  'TimedOut',
+] as const
+
 const HOST_KEY = { min: 16, max: 8192 }
 
 const server = {
@@ -31,7 +43,7 @@ const rescue = s.obj(
 )
 
 export const ssh = s.obj(
-  'How to reach the host over SSH, to join it. Afterwards only a rescue uses it. Exactly one of hostKey, hostCA and firstUse is needed.',
+  'How to reach the host over SSH: to join it, after which only a rescue uses it, or for good with channel SSH. Exactly one of hostKey, hostCA and firstUse is needed; channel SSH needs hostKey or hostCA.',
   {
     ...server,
     firstUse: s.optional(
@@ -58,18 +70,7 @@ export const join = s.obj('Progress of joining the host over SSH.', {
   began: s.time('Start of the join.'),
   since: s.time('Start of the attempt, or when it ended.'),
   request: s.str('Digest of spec.ssh and of the last request to join again.', { max: 64 }),
-  reason: s.optional(
-    s.choice('Why the last attempt failed.', [
-      'Unreachable',
-      'AuthRefused',
-      'HostKeyChanged',
-      'HostKeyUnknown',
-      'PreflightFailed',
-      'Full',
-      'Busy',
-      'TimedOut',
-    ]),
-  ),
+  reason: s.optional(s.choice('Why the last attempt failed.', SSH_FAILURES)),
   message: s.optional(f.sentence('The cause, for people.', 400)),
   retryAt: s.optional(
     s.time('Next attempt. Absent after a failure: not retried until spec.ssh changes or a retry is requested.'),
@@ -79,4 +80,14 @@ export const join = s.obj('Progress of joining the host over SSH.', {
     s.str('The server of this join and of hostKey: host and port, after those of a jump host.', { min: 1, max: 600 }),
   ),
   finished: s.optional(s.time('When the agent had its certificate.')),
+})
+
+export const visit = s.obj('Why the host of a machine with channel SSH cannot be worked on. Absent while it can.', {
+  since: s.time('Since when.'),
+  reason: s.choice(
+    'Why the last session failed. HostKeyChanged and HostKeyUnknown wait for a change of spec.ssh.',
+    SSH_FAILURES,
+  ),
+  message: f.sentence('The cause, for people.', 400),
+  request: s.str('Digest of spec.ssh at that time.', { max: 64 }),
 })

@@ -7,7 +7,7 @@ import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.ts'
 import { MAINTENANCE_KINDS, MAINTENANCE_STATES } from './maintenance-event.ts'
 import { acceptanceReport, acceptanceStatus, machineAcceptance } from './machine-acceptance.ts'
-import { join, ssh } from './machine-ssh.ts'
+import { join, ssh, visit } from './machine-ssh.ts'
 import { LOG_REQUESTS_OF_MACHINE } from '../protocol/log-bounds.ts'
 import { MOST_TICKET } from './log-request.ts'
 
@@ -21,7 +21,6 @@ const MAX_JOBS = 16
 /** Offerings are tried one after the other; in a longer list the order no longer means a preference. */
 export const MAX_OFFERINGS = 16
 
-const NO_SSH = 'machines are not managed over SSH'
 const SSH_PER_MACHINE = 'the host of each machine is named in its Machine'
 
 const offeringProps = {
@@ -88,17 +87,15 @@ export const noticesRule = {
     s.notices === undefined || ((s.channel ?? 'Agent') === 'Agent' && !HOSTS_OF_HOSTS.has(s.provider?.name ?? '')),
 }
 
+const channel = s.choice(
+  'How the machine is managed. Agent: by the agent on its host. SSH: by the controllers, who log in once a minute; this is slower, and detects and repairs less. Observe: it is only observed.',
+  ['Agent', 'SSH', 'Observe'],
+)
+
 /** What a MachineSet's template may set; the rest of a Machine belongs to controllers. */
 export const machineTemplateProps = {
   provider: s.optional(provider),
-  channel: s.fallback(
-    s.unserved(
-      s.choice('How the machine is managed: by its agent, over SSH, or only observed.', ['Agent', 'SSH', 'Observe']),
-      NO_SSH,
-      ['SSH'],
-    ),
-    'Agent',
-  ),
+  channel: s.fallback(s.unserved(channel, SSH_PER_MACHINE, ['SSH']), 'Agent'),
   ssh: s.optional(s.unserved(ssh, SSH_PER_MACHINE)),
   pool: s.optional(f.labelValue('Pool of the machine; a domain for budgets.')),
   zone: s.optional(f.labelValue('Zone of the machine; a domain for budgets and spreading.')),
@@ -229,6 +226,7 @@ const desired = s.rule(
     providerID: s.optional(s.str('The name of the machine at its provider.', { min: 1, max: 253 })),
     address: s.optional(s.str('Address of the machine.', { min: 1, max: 253 })),
     ...machineTemplateProps,
+    channel: s.fallback(channel, 'Agent'),
     ssh: s.optional(ssh),
     adoption: s.optional(
       s.choice(
@@ -334,6 +332,9 @@ const status = f.status('The observed state of the machine.', {
   agent: s.optional(
     s.obj('The agent on the machine.', {
       version: f.componentVersion('Version of the agent.'),
+      channel: s.optional(
+        s.choice('SSH: there is no agent on the host, and the controllers report over SSH in its place.', ['SSH']),
+      ),
       phase: s.optional(
         s.choice('Set while it hands its host back: Leaving, and Left with its last report.', ['Leaving', 'Left']),
       ),
@@ -424,6 +425,7 @@ const status = f.status('The observed state of the machine.', {
   acceptanceReport,
   provisioning: s.optional(provisioning),
   join: s.optional(join),
+  visit: s.optional(visit),
   waitingFor: s.optional(f.waitingFor()),
   notices: s.optional(
     s.obj('The notices of the metadata service of the cloud about the host. Absent until the agent has read it once.', {
@@ -511,6 +513,7 @@ export type MachineAcceptance = NonNullable<Machine['spec']['acceptance']>
 export type AcceptanceStatus = NonNullable<MachineStatus['acceptance']>
 export type AcceptanceReport = NonNullable<MachineStatus['acceptanceReport']>
 export type SshJoin = NonNullable<MachineStatus['join']>
+export type SshVisit = NonNullable<MachineStatus['visit']>
 /** Certified needs no session: the agent reports to the API server. */
 export type SshSessionStep = Exclude<SshJoin['step'], 'Certified'>
 export type SshSpec = NonNullable<Machine['spec']['ssh']>

@@ -30,7 +30,7 @@ import type { ComponentVersion } from '#api/protocol/component-order.ts'
 import { rebooting } from '#api/protocol/rebooting.ts'
 import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import type { Mark } from './components/desired.ts'
-import { type Heartbeat, type Heartbeats, isBeating } from './heartbeats/heartbeats.ts'
+import { type Heartbeat, type Heartbeats, heardInRounds, isBeating } from './heartbeats/heartbeats.ts'
 import type { ExhaustedOfferings } from './provisioning/exhausted-offerings.ts'
 import type { HostLists } from './hosts/lists.ts'
 import { HOST_INDEX, otherOnHost } from './hosts/in-use.ts'
@@ -40,7 +40,7 @@ import { peersOf } from './reboots/peers.ts'
 import { observeWorkloads } from './workloads/observe.ts'
 import { type ConfigMap, configMapType } from './secrets/config-map.ts'
 import { type SealingSeen, configsAhead, isOfMachine, isSealedFor, sealingKeyOf } from './secrets/sealing.ts'
-import { type Seen, hadJoined, hasJoined, isInService, isProvided } from './seen.ts'
+import { type Seen, hadJoined, hasJoined, isInService, isOverSsh, isProvided } from './seen.ts'
 import { earlierMachineOf, isAbandoned, whyLeft } from './node/leftover-node.ts'
 
 export const NODE_LEASES = 'kube-node-lease'
@@ -129,7 +129,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     machine,
     node: found,
     isHostKept: providerOf(tools, machine)?.capabilities.isHostKept === true,
-    ...readHeartbeats(tools, name, found?.metadata.name ?? name),
+    ...readHeartbeats(tools, { name, node: found?.metadata.name ?? name, isVisited: isOverSsh(machine) }),
     ...(rebooting(machine) !== undefined &&
       isBeating(tools.agentHeartbeats.read(agentLeaseName(name))) === false && {
         peers: peersOf(machine, caches.machines.list(), tools.agentHeartbeats),
@@ -212,7 +212,7 @@ async function joinTokenOf(
   signal: AbortSignal,
 ): Promise<Secret | undefined> {
   const { machine } = about
-  if (!isProvided(machine) || isBeingDeleted(machine)) return undefined
+  if (!isProvided(machine) || isOverSsh(machine) || isBeingDeleted(machine)) return undefined
   const mayJoinAgain = readmissionOf(machine, now())?.token === true
   if ((hasJoined(about) || hadJoined(about)) && !mayJoinAgain) return undefined
   const token = await client.get(secretType, handOverKey(uidOf(machine)), { signal })
@@ -221,16 +221,23 @@ async function joinTokenOf(
 
 type BothHeartbeats = Pick<ObserveTools, 'agentHeartbeats' | 'nodeHeartbeats'>
 
-const readHeartbeats = ({ agentHeartbeats, nodeHeartbeats }: BothHeartbeats, machine: string, node: string) => ({
-  agentHeartbeat: agentHeartbeats.read(agentLeaseName(machine)),
-  nodeHeartbeat: nodeHeartbeats.read(node),
-})
+interface Beating {
+  readonly name: string
+  readonly node: string
+  /** It is heard once in each round of visits. */
+  readonly isVisited: boolean
+}
+
+const readHeartbeats = ({ agentHeartbeats, nodeHeartbeats }: BothHeartbeats, { name, node, isVisited }: Beating) => {
+  const heard = agentHeartbeats.read(agentLeaseName(name))
+  return { agentHeartbeat: isVisited ? heardInRounds(heard) : heard, nodeHeartbeat: nodeHeartbeats.read(node) }
+}
 
 /** The heartbeats of a machine, read on every call. Holds only names, since thousands of these are kept. */
 export function heartbeatsOf(tools: BothHeartbeats, { machine, node }: Seen): () => readonly Heartbeat[] {
   const name = nameOf(machine)
-  const nodeName = node?.metadata.name ?? name
-  return () => Object.values(readHeartbeats(tools, name, nodeName))
+  const beating = { name, node: node?.metadata.name ?? name, isVisited: isOverSsh(machine) }
+  return () => Object.values(readHeartbeats(tools, beating))
 }
 
 /**

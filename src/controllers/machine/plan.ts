@@ -27,7 +27,17 @@ import { provisionPlan } from './provisioning/plan.ts'
 import { isInDoubt } from './provisioning/attempts.ts'
 import { DOUBT_REQUEUE_MS, isPowerCycleDoubted, powerCycleActions } from './reboots/plan.ts'
 import { type SealingPlan, planSealing, sealingKeyOf } from './secrets/sealing.ts'
-import { type Seen, hadJoined, hasFinalizer, hasJoined, isClosed, isLost, isProvided, lostAfterMs } from './seen.ts'
+import {
+  type Seen,
+  hadJoined,
+  hasFinalizer,
+  hasJoined,
+  isClosed,
+  isLost,
+  isOverSsh,
+  isProvided,
+  lostAfterMs,
+} from './seen.ts'
 import { unservedWait } from './reporting/waits.ts'
 import { replaceActions, untilNextOf, workloadReadings } from './workloads/plan.ts'
 import { isWorkload } from './workloads/state.ts'
@@ -255,6 +265,17 @@ const sealWait = ({ wait }: SealingPlan): Pick<MachinePlan, 'waiting'> =>
 /** The join over SSH reports its progress itself. */
 function overSshWait({ machine: { spec, status } }: Seen): MachinePlan['waiting'] {
   if (spec.ssh === undefined) return undefined
+  if (spec.channel === 'SSH') {
+    const { visit } = status ?? {}
+    const why =
+      visit === undefined ? 'no session over SSH has worked on its host yet' : `${visit.reason}: ${visit.message}`
+    return {
+      predicate: 'AgentJoined',
+      seen: why,
+      unblock: 'a session over SSH succeeds; see status.visit',
+      because: 'Progressing',
+    }
+  }
   const { step, attempt, message } = status?.join ?? {}
   const seen = `joining over SSH: ${step === undefined ? 'not started' : `step ${step}, attempt ${attempt ?? 1}`}${message === undefined ? '' : `: ${message}`}`
   return { predicate: 'AgentJoined', seen, unblock: 'the host is joined; see status.join', because: 'Progressing' }
@@ -286,7 +307,7 @@ const onlyThen = (action: MachineAction): MachinePlan => ({ actions: [action], n
 /** Why to ask the provider for a host. Undefined if there is no need. */
 function provisionReason(seen: Seen, now: number): string | undefined {
   const { machine, host, joinToken, isJoinFixed = false } = seen
-  if (host.kind === 'NoProvider') return undefined
+  if (host.kind === 'NoProvider' || isOverSsh(machine)) return undefined
   const isFound = host.kind === 'Host'
   // It may already have an unrecorded host. Do not create a second one.
   if (machine.spec.providerID === undefined && host.kind === 'Unknown') return undefined

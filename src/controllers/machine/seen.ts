@@ -81,7 +81,12 @@ export const hasFinalizer = ({ metadata }: Machine): boolean =>
   metadata.finalizers?.includes(FINALIZERS.machine) === true
 
 /** A machine that KubeNode creates or takes over, and joins. Other machines are only observed, or managed in other ways. */
-export const isProvided = ({ spec }: Machine): boolean => spec.provider !== undefined && spec.channel === 'Agent'
+export const isProvided = ({ spec }: Machine): boolean =>
+  spec.provider !== undefined && (spec.channel === 'Agent' || isOverSsh({ spec }))
+
+/** The controllers do on its host what an agent would do. Only hosts that exist are worked on like that. */
+export const isOverSsh = ({ spec }: Pick<Machine, 'spec'>): boolean =>
+  spec.channel === 'SSH' && spec.provider?.name === 'static'
 
 /** The agent was there, as its Lease or its Node shows. The Node of an existing host proves nothing. */
 export const hasJoined = ({

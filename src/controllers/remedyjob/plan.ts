@@ -140,7 +140,7 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
   const inhibited = findCondition(seen.remedier?.status?.conditions, 'Inhibited')
   // The slot is released at once. If the fault outlasts the inhibition, a new job decides again.
   if (inhibited?.status === 'True') return finish(seen, now, 'Superseded', `inhibited: ${inhibited.message}`)
-  const unsupported = unsupportedReason(job)
+  const unsupported = unsupportedReason(job, seen.machine)
   if (unsupported !== undefined) return finish(seen, now, 'Permanent', unsupported)
   const createdAt = Date.parse(job.metadata.creationTimestamp ?? '')
   if (now - createdAt > MOST_WAITING_MS) return finish(seen, now, 'Transient', 'the repair could not start within 24h')

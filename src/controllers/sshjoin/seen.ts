@@ -20,7 +20,9 @@ export interface Seen {
 
 /** Set by the machine controller once the agent has a certificate or its own token. */
 export const isCertified = ({ status }: Machine): boolean =>
-  status?.agent !== undefined || status?.conditions?.some((c) => c.type === 'Joined' && c.status === 'True') === true
+  // Of a machine that was managed over SSH, the controllers reported in place of an agent.
+  (status?.agent !== undefined && status.agent.channel !== 'SSH') ||
+  status?.conditions?.some((c) => c.type === 'Joined' && c.status === 'True') === true
 
 /** What a join is for. A change starts it again. */
 export const requestOf = (machine: Machine, ssh: SshSpec): string =>

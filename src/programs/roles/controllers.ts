@@ -12,9 +12,10 @@ import { PredictionRecorder } from '#forecast/accuracy/prediction-recorder.ts'
 import { sshScript } from '#agent/join/ssh-scripts.ts'
 import { userData } from '#agent/join/user-data.ts'
 import { HOSTS_AT_ONCE } from '#controllers/sshjoin/reconcile.ts'
+import { VISITS_AT_ONCE } from '#controllers/sshnodes/reconcile.ts'
 import { SshSessions } from '#ssh/ssh-sessions.ts'
 import { providerMeter } from '#controllers/machine/metrics.ts'
-import type { ControllerModule } from '#controllers/module.ts'
+import type { ControllerModule, JoinGround } from '#controllers/module.ts'
 import { DeclaredAgentConfig } from '#declared/followed-agent-config.ts'
 import { metered } from '#providers/metered.ts'
 import type { Provider } from '#providers/port.ts'
@@ -29,6 +30,7 @@ import { PinnedAuthority } from '../run/pinned-authority.ts'
 import type { RoleSetup } from '../run/role.ts'
 import { runErrors } from '../run/run-errors.ts'
 import { apiServersOf, type RolesConfig } from './config.ts'
+import { sshVisits } from '../run/ssh-visits.ts'
 
 /** The trust document for new hosts. One that does not verify with its own keys would fail on every node. */
 function trustOf(path: string | undefined): JoinBundle['trust'] {
@@ -95,7 +97,28 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
     // An invalid document stops the start. Later versions are read as machines join.
     trustOf(config.trust)
     const folder = join(tmpdir(), `kubenode-ssh-${process.geteuid?.() ?? 'keys'}`)
-    const sessions = new SshSessions({ folder, path: process.env['PATH'] ?? '', atOnce: HOSTS_AT_ONCE })
+    const sessions = new SshSessions({
+      folder,
+      path: process.env['PATH'] ?? '',
+      atOnce: HOSTS_AT_ONCE + VISITS_AT_ONCE,
+    })
+    const ground: JoinGround = {
+      server: config.server,
+      get caData() {
+        return Buffer.from(config.ca()).toString('base64')
+      },
+      artifactBase: config.artifactBase,
+      ...defined({ joinScript: config.joinScript }),
+      get artifactCaData() {
+        return config.artifactCaData ?? pinned?.value
+      },
+      get trust() {
+        return trustOf(config.trust)
+      },
+      get waitsFor() {
+        return pinned !== undefined && pinned.value === undefined ? NO_AUTHORITY : undefined
+      },
+    }
     const running = page.modules.map((module) =>
       module.setup({
         client: context.client,
@@ -110,25 +133,10 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
           inspections: { ...config.inspections, apiServers: apiServersOf(config) },
           ...defined({ outbound: config.outbound }),
           providers: Object.fromEntries(all.map(({ provider }) => [provider.name, metered(provider, meter)])),
+          sshNodes: sshVisits({ client: context.client, clock, random, log, sessions, join: ground }),
           sshJoin: { sessions, scriptOf: (step, ...of) => sshScript(step, ...of) },
           orphans: Object.fromEntries(config.providers.map((p) => [p.name, p.orphans])),
-          join: {
-            server: config.server,
-            get caData() {
-              return Buffer.from(config.ca()).toString('base64')
-            },
-            artifactBase: config.artifactBase,
-            ...defined({ joinScript: config.joinScript }),
-            get artifactCaData() {
-              return config.artifactCaData ?? pinned?.value
-            },
-            get trust() {
-              return trustOf(config.trust)
-            },
-            get waitsFor() {
-              return pinned !== undefined && pinned.value === undefined ? NO_AUTHORITY : undefined
-            },
-          },
+          join: ground,
         },
       }),
     )

@@ -12,8 +12,9 @@ import type { Bundled } from '#agent/join/program-bundle.ts'
 import { run } from '#cli/program.ts'
 import { sshScript } from '#agent/join/ssh-scripts.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
-import type { ControllerContext } from '#controllers/module.ts'
+import type { ControllerContext, ControllerModule, JoinGround } from '#controllers/module.ts'
 import { sshJoinModule } from '#controllers/sshjoin/reconcile.ts'
+import { sshVisits } from '#programs/run/ssh-visits.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -37,6 +38,9 @@ export class JoinWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'kubenode-join-'))
   readonly served = join(this.folder, 'served')
   files: readonly Bundled[] = []
+  /** Of the controllers, from their next start on. */
+  modules: readonly ControllerModule[] = [machineModule, sshJoinModule]
+  trust: JoinGround['trust'] = newPublisher().anchor
   admin: KubeClient
   #server: RunningServer
   readonly #stops: (() => unknown)[] = []
@@ -97,6 +101,14 @@ export class JoinWorld {
     const artifactCaData = base64((await ownAuthority(client)) ?? '')
     const joinScript = this.files.find((f) => f.file.endsWith('join.sh'))?.sha256
     const sessions = new SshSessions({ folder: join(this.folder, 'keys'), path: process.env['PATH'] ?? '', atOnce: 5 })
+    const ground: JoinGround = {
+      server: url,
+      caData: base64(ca),
+      artifactBase: `https://${HOST}:${port}/`,
+      artifactCaData,
+      joinScript,
+      trust: this.trust,
+    }
     const context: ControllerContext = {
       client,
       informers,
@@ -107,17 +119,11 @@ export class JoinWorld {
         cluster: 'test',
         sshJoin: { sessions, scriptOf: (step, ...of) => sshScript(step, ...of) },
         providers: { static: new StaticProvider({ notes: notesInMemory(), clock: systemClock }) },
-        join: {
-          server: url,
-          caData: base64(ca),
-          artifactBase: `https://${HOST}:${port}/`,
-          artifactCaData,
-          joinScript,
-          trust: newPublisher().anchor,
-        },
+        sshNodes: sshVisits({ client, ...tools, sessions, join: ground }),
+        join: ground,
       },
     }
-    for (const module of [machineModule, sshJoinModule])
+    for (const module of this.modules)
       for (const c of module.setup(context).controllers) {
         c.start()
         this.#stops.unshift(() => c.stop(1_000))

@@ -95,6 +95,7 @@ beforeEach((context) => {
 })
 
 let generation = 1
+let beats = 0
 const machineWith = (components: readonly ComponentOrder[]): Machine => ({
   apiVersion: 'kubenode.io/v1alpha1',
   kind: 'Machine',
@@ -142,6 +143,9 @@ async function visited(components: readonly ComponentOrder[], most = Infinity): 
         fetcher,
         past,
         serverVersion: async () => undefined,
+        leaseRenewal: async () => ({ kind: 'Unknown' }),
+        beat: async () => void beats++,
+        beatEveryMs: 1_000,
         report: async (object) => void reports.push(object),
         signal,
       })
@@ -244,7 +248,7 @@ test('nothing is done beside an agent or another session, on a frozen node, or f
   host.machine.run('systemctl', 'start', 'kubenode-agent')
   await expect(visited([])).rejects.toThrow('an agent runs on this host')
   host.machine.run('systemctl', 'stop', 'kubenode-agent')
-  const holds = host.machine.runAside('flock', '/var/lib/kubenode/state/ssh.lock', 'sleep', '8')
+  const holds = host.machine.runAside('flock', '/var/lib/kubenode/state/ssh.lock', 'sleep', '20')
   await systemClock.sleep(1_000)
   await expect(visited([])).rejects.toThrow('another session works on this host')
   await holds

@@ -40,6 +40,7 @@ export const NOT_TYPED = [
   'acceptance',
   'join-over-ssh',
   'kernel',
+  'without-agent',
   'command-line',
   'notifications',
   'one-gpu',

@@ -61,6 +61,16 @@ export const SILENT_AFTER_MS = 40_000
 /** After agent and node are both silent this long, the machine is Lost. */
 export const LOST_AFTER_MS = 60_000
 
+/** Five rounds of visits over SSH: a host that was missed once or twice is not silent. */
+const ROUNDS_MS = 300_000
+
+/** Of a machine that is heard once in each round, silence counts from the end of these rounds. */
+export function heardInRounds(heartbeat: Heartbeat): Heartbeat {
+  const later = (ms: number): number => Math.max(0, ms - ROUNDS_MS)
+  if (heartbeat.kind === 'Heard') return { kind: 'Heard', agoMs: later(heartbeat.agoMs) }
+  return heartbeat.kind === 'Unsure' ? { kind: 'Unsure', watchedMs: later(heartbeat.watchedMs) } : heartbeat
+}
+
 /** True: alive. False: silent for longer than the bound. Undefined: not known yet. */
 export function isBeating(heartbeat: Heartbeat, boundMs = SILENT_AFTER_MS): boolean | undefined {
   switch (heartbeat.kind) {

@@ -10,7 +10,7 @@ import type { HostLists } from './lists.ts'
 import { type OtherMachine, twoOnHost } from './in-use.ts'
 import { ANY_HOST, type HostSightings } from './sightings.ts'
 import { isForgotten, isInDoubt, offeringsOf } from '../provisioning/attempts.ts'
-import { type HostSeen, type Seen, hasJoined, isInService, isLost, isProvided } from '../seen.ts'
+import { type HostSeen, type Seen, hasJoined, isInService, isLost, isOverSsh, isProvided } from '../seen.ts'
 
 interface Tools {
   readonly hostLists: HostLists
@@ -33,6 +33,7 @@ export async function observeHost(
   const { machine } = about
   if (!isProvided(machine)) return { host: { kind: 'NotAsked' } }
   if (provider === undefined) return { host: { kind: 'NoProvider' } }
+  if (isOverSsh(machine)) return { host: { kind: 'NotAsked' } }
   const host = notOfTwo(tools, about, await hostOf(tools, provider, about, signal))
   const isJoinFixed = provider.capabilities.userDataBytes !== undefined
   if (hasJoined(about) || isBeingDeleted(machine)) return { host, isJoinFixed }

@@ -11,16 +11,16 @@ import { acceptanceWait } from '../acceptance/plan.ts'
 import type { Waiting } from '../actions.ts'
 import { lateJoinWait } from '../provisioning/late-join.ts'
 import { rebootWait } from '../reboots/report.ts'
-import { type Seen, hasJoined, isClosed, missingComponents } from '../seen.ts'
+import { type Seen, hasJoined, isClosed, isOverSsh, missingComponents } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** No controller serves such a machine. */
 export function unservedWait({ spec, metadata }: Machine): Waiting | undefined {
-  if (spec.channel === 'SSH')
+  if (spec.channel === 'SSH' && !isOverSsh({ spec }))
     return {
       predicate: 'ChannelServed',
-      seen: 'channel SSH is not supported yet',
-      unblock: `a commit sets channel Agent and provider static, and a person runs the join command: kubenode machine join-command ${metadata.name ?? ''}`,
+      seen: 'channel SSH is for existing hosts, and spec.provider is not static',
+      unblock: `a commit sets spec.provider of machine ${metadata.name ?? ''} to static, or its channel to Agent`,
     }
   if (spec.channel !== 'Agent' || spec.provider !== undefined) return undefined
   return {

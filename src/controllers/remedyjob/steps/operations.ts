@@ -1,22 +1,25 @@
 // What a job as a whole requires: its executors, the Defender's permission, and whether it can be done at all.
+import type { Machine } from '#api/kinds/machine.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
 
 /** Why the job can never be done as it is. Undefined if it can. */
-export function unsupportedReason({ spec }: RemedyOperationJob): string | undefined {
+export function unsupportedReason({ spec }: RemedyOperationJob, machine: Machine | undefined): string | undefined {
   for (const operation of spec.operations) {
     const known = operationFacts(operation)
     if (known === undefined) return 'an operation is not supported by this version'
     if (known.executor === 'Agent' && spec.machine === undefined)
       return `${operationName(operation)} needs an agent, and the node belongs to no Machine`
+    if (known.executor === 'Agent' && machine?.spec.channel === 'SSH')
+      return `${operationName(operation)} needs an agent, and the machine is managed over SSH`
   }
-  const { operations, machine } = spec
+  const { operations } = spec
   const taking = operations.findIndex((o) => operationFacts(o)?.takesNode === true)
   const name = taking < 0 ? undefined : operationName(operations[taking] ?? {})
   if (taking >= 0 && taking < operations.length - 1)
     return `${name} must be the last operation: the node no longer exists after it`
-  if (taking >= 0 && machine === undefined) return 'only a Machine can be replaced'
+  if (taking >= 0 && spec.machine === undefined) return 'only a Machine can be replaced'
   return undefined
 }
 

@@ -1,0 +1,100 @@
+import { parseDuration } from '#lib/duration.ts'
+import type { Reply } from '#ssh/channel.ts'
+import { ChannelLost } from '#ssh/channel.ts'
+import { expect, test } from 'vitest'
+import type { Probe } from '../components/probe.ts'
+import { nodeDir } from '../node-dir.ts'
+import { groundOverSsh, readFactsOverSsh } from './host-facts.ts'
+import { visitPrelude } from './prelude.ts'
+import { probeOverSsh } from './probes.ts'
+import { hookOverSsh } from './programs.ts'
+import { unitsOverSsh } from './units.ts'
+
+const answering = (stdout: string, more: Partial<Reply> = {}) => {
+  const asked: string[] = []
+  const ask = async ({ snippet }: { readonly snippet: string }): Promise<Reply> => {
+    asked.push(snippet)
+    return { code: 0, stdout: Buffer.from(stdout), stderr: '', ...more }
+  }
+  return { ask, asked }
+}
+const dir = nodeDir('/var/lib/kubenode', '/')
+const deps = (channel: ReturnType<typeof answering>) => ({ channel, dir, environment: { PATH: '/bin', A: "it's" } })
+const ESCAPES = '\u001b]0;owned\u0007\u202e'
+const probe = (of: object): Probe => ({ name: 'p', interval: '1s', timeout: '1s', settle: '1s', ...of })
+const probed = (of: object, channel: ReturnType<typeof answering>) =>
+  probeOverSsh(
+    probe(of),
+    {
+      ...deps(channel),
+      address: '127.0.0.1',
+      systemctl: unitsOverSsh(channel).systemctl,
+      now: () => 0,
+      leaseRenewal: async () => ({ kind: 'Unknown' }),
+    },
+    parseDuration('1s'),
+  )
+
+test('S36 facts of a host are short, control no terminal, and what is no fact is unknown', async () => {
+  const facts = [
+    'x',
+    `Li${ESCAPES}nux`,
+    '../../etc',
+    `6.1${ESCAPES}${'9'.repeat(9_000)}`,
+    'n',
+    '1e9',
+    '-4',
+    'NaN',
+    '2.36; rm',
+    'V3',
+  ]
+  const { host, node, upMs } = await readFactsOverSsh(
+    answering([...facts, `ID="$(id)"\n`, 'a'.repeat(90_000)].join('\0')),
+  )
+  expect(host).toMatchObject({ bootId: 'unknown', cpus: 0, memoryBytes: 0 })
+  expect(host.distribution).toBeUndefined()
+  expect(node).toMatchObject({ glibc: undefined, cgroup: undefined })
+  expect(upMs).toBe(0)
+  expect(host.kernel.length).toBeLessThanOrEqual(300)
+  expect(JSON.stringify(host)).not.toMatch(/\\u001b|\u202e|\\u0007/)
+  const empty = await readFactsOverSsh(answering(''))
+  expect(empty.host.bootId).toBe('unknown')
+})
+
+test('S36 units, processes and room are read from numbers only', async () => {
+  const lying = answering(`MainPID=12${ESCAPES}\nActiveState=active${ESCAPES}\n\0boot\0NaN\0garbage\0!!\0-1\0`)
+  const { systemctl, kernel } = unitsOverSsh(lying)
+  const [state] = await systemctl.show(['a.service'])
+  expect(state?.active).not.toBe('active')
+  expect(JSON.stringify(state)).not.toContain('\\u001b')
+  expect(kernel.process(12)).toBeUndefined()
+  expect(await groundOverSsh(answering('1e99 4096 -1 0\n')).room('/')).toBeUndefined()
+  expect(await groundOverSsh(answering('7\n../x\n')).there(['/a'])).toEqual(new Set())
+  expect(await groundOverSsh(answering('not a program')).elf('/a')).toBeUndefined()
+})
+
+/** What is outside of single quotes, as a shell reads them. */
+const bareOf = (snippet: string): string => snippet.replaceAll(/'[^']*'|\\'/g, '')
+
+test('no value of a component or of a Machine is more than a word for the shell', async () => {
+  const channel = answering('', { code: 1 })
+  const evil = `'; touch /tmp/x; echo '$(id)\``
+  await expect(hookOverSsh(deps(channel))([`/bin/${evil}`, evil], 1_000)).rejects.toThrow('KN8033')
+  await probed({ http: { port: 1, path: `/${evil}`, tls: false } }, channel)
+  await probed({ file: { path: `/${evil}` } }, channel)
+  await unitsOverSsh(channel)
+    .systemctl.run('restart', '--', evil)
+    .catch(() => undefined)
+  for (const snippet of channel.asked) expect(bareOf(snippet)).not.toContain('touch')
+  expect(bareOf(visitPrelude(nodeDir(`/a ${evil}`, '/')))).not.toContain('touch')
+})
+
+test('a probe answers whatever the host says, also when the session is lost', async () => {
+  expect(await probed({ http: { port: 1, path: '/', tls: false } }, answering('200'))).toEqual({ kind: 'Pass' })
+  expect(await probed({ http: { port: 1, path: '/', tls: false } }, answering('2000'))).toMatchObject({ kind: 'Fail' })
+  expect(await probed({ tcp: { port: 1 } }, answering('', { code: 127 }))).toMatchObject({ kind: 'Fail' })
+  expect(await probed({ file: { path: '/a', maxAge: '1m' } }, answering('9\n99\n'))).toMatchObject({ kind: 'Fail' })
+  expect(await probed({ file: { path: '/a' } }, answering('x'))).toMatchObject({ kind: 'NoAnswer' })
+  const lost = { ask: async () => Promise.reject(new ChannelLost('gone')), asked: [] }
+  expect(await probed({ exec: { command: ['/bin/true'] } }, lost)).toMatchObject({ kind: 'NoAnswer' })
+})

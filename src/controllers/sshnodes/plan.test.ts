@@ -1,0 +1,55 @@
+import type { Machine } from '#api/kinds/machine.ts'
+import { expect, test } from 'vitest'
+import { isVisited, plan } from './plan.ts'
+import { type LastVisit, requestOf } from './seen.ts'
+
+const NOW = 10_000_000
+const ssh = { host: 'a', port: 22, user: 'root', hostKey: 'ssh-ed25519 AAAAC3NzaC1', secretRef: { name: 'key' } }
+const machine = (spec: object = {}, status: object = {}): Machine =>
+  ({
+    metadata: { name: 'm', uid: 'abcd', generation: 3 },
+    spec: { channel: 'SSH', provider: { name: 'static' }, ssh, ...spec },
+    status,
+  }) as unknown as Machine
+const planned = (m: Machine, last?: LastVisit) => plan({ machine: m, ssh, last }, NOW)
+const failed = (reason: string, request = requestOf(ssh)) =>
+  machine({}, { visit: { reason, request, message: '', since: '' } })
+
+test.each([
+  ['is visited', machine(), true],
+  ['with an agent is not', machine({ channel: 'Agent' }), false],
+  ['of another provider is not', machine({ provider: { name: 'aws' } }), false],
+  ['that handed its host back is not', machine({}, { agent: { version: '1.0.0', phase: 'Left' } }), false],
+  [
+    'that is only observed from now on is visited until its host is handed back',
+    machine({ channel: 'Observe', leaving: true }, { agent: { version: '1.0.0', channel: 'SSH' } }),
+    true,
+  ],
+  [
+    'that is handed back by its agent is not',
+    machine({ channel: 'Observe', leaving: true }, { agent: { version: '1.0.0' } }),
+    false,
+  ],
+])('a machine %s', (_, m, is) => {
+  expect(isVisited(m)).toBe(is)
+  expect(planned(m).actions.length).toBe(is ? 1 : 0)
+})
+
+test('the next round comes a minute later, spread by the uid, and at once after a change', () => {
+  const spread = 0xab_cd % 10_000
+  expect(planned(machine(), { endedAt: NOW, generation: 3 })).toMatchObject({
+    actions: [],
+    requeueAfter: 60_000 + spread,
+  })
+  expect(planned(machine(), { endedAt: NOW - 60_000 - spread, generation: 3 }).actions.length).toBe(1)
+  expect(planned(machine(), { endedAt: NOW, generation: 2 }).actions).toEqual([
+    { kind: 'Visit', reason: 'the Machine changed' },
+  ])
+})
+
+test('a host with another key is not tried again before spec.ssh changes; one that is away is', () => {
+  expect(planned(failed('HostKeyChanged'))).toEqual({ actions: [], notices: [] })
+  expect(planned(failed('HostKeyChanged', 'of another key')).actions.length).toBe(1)
+  expect(planned(failed('Unreachable')).actions.length).toBe(1)
+  expect(planned(failed('Unreachable'), { endedAt: NOW, generation: 3 }).actions).toEqual([])
+})

@@ -1,0 +1,36 @@
+// Decides when a machine that is managed over SSH is visited: in rounds, and at once after a change of what is wanted. Pure.
+import type { Machine } from '#api/kinds/machine.ts'
+import { uidOf } from '#api/schema/object-meta.ts'
+import type { VisitPlan } from './actions.ts'
+import { type Seen, type VisitFailure, requestOf } from './seen.ts'
+
+/** Each round costs a login and some sixty snippets on the host. Silence counts from five rounds. */
+const ROUND_MS = 60_000
+/** Hosts that were all visited first at one moment spread out. */
+const SPREAD_MS = 10_000
+
+/** Need a change of what is declared: another key may mean another host. */
+const FINAL: ReadonlySet<VisitFailure> = new Set<VisitFailure>(['HostKeyChanged', 'HostKeyUnknown'])
+
+/** Also one that is handed back because it is only observed from now on. */
+export function isVisited({ spec, status }: Machine): boolean {
+  if (spec.ssh === undefined || spec.provider?.name !== 'static' || status?.agent?.phase === 'Left') return false
+  return spec.channel === 'SSH' || (spec.leaving === true && status?.agent?.channel === 'SSH')
+}
+
+export function plan({ machine, ssh, last }: Seen, now: number): VisitPlan {
+  const nothing: VisitPlan = { actions: [], notices: [] }
+  if (!isVisited(machine)) return nothing
+  const visit = machine.status?.visit
+  if (visit !== undefined && FINAL.has(visit.reason) && visit.request === requestOf(ssh)) return nothing
+  const isChanged = last?.generation !== machine.metadata.generation
+  const roundMs = ROUND_MS + spread(uidOf(machine))
+  const dueAt = last === undefined || isChanged ? now : last.endedAt + roundMs
+  if (dueAt > now) return { ...nothing, requeueAfter: dueAt - now }
+  const reason = isChanged ? 'the Machine changed' : 'the next round'
+  return { ...nothing, actions: [{ kind: 'Visit', reason }], requeueAfter: roundMs }
+}
+
+/** The same for a machine in every process. */
+const spread = (uid: string): number =>
+  Number.parseInt(uid.replaceAll(/[^0-9a-f]/g, '').slice(-4) || '0', 16) % SPREAD_MS
