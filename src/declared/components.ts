@@ -131,7 +131,7 @@ function repairProblems(
 
 const isRemedier = (object: KubeObject): object is NodeRemedier => object.kind === 'NodeRemedier'
 
-const isSet = (object: KubeObject): object is MachineComponentSet => object.kind === 'MachineComponentSet'
+export const isSet = (object: KubeObject): object is MachineComponentSet => object.kind === 'MachineComponentSet'
 
 /** Another set may meet a requirement; a cycle within one set can never be satisfied. */
 function requirementsOf(

@@ -82,6 +82,10 @@ export const declaredErrors = errorTable({
     text: '{component} has disruption: Reboot, and {pool} has provider {provider}: its nodes are folders, which cannot boot a kernel',
     next: 'select machines of another provider (nspawn boots systemd machines on this host), or leave this version out for these machines',
   },
+  KN3101: {
+    text: '{component} and {other} (of machinecomponentset {set}) are both of type OS, and both select {pool}: a machine boots one kernel',
+    next: 'select other machines with one of them, or make both versions of one component',
+  },
   KN1451_inventory: {
     text: 'the controllers of cluster {cluster} serve no provider {name}{hint}; they serve {names} (inventory of {takenAt})',
     next: 'correct the name, or configure the provider for these controllers and take the inventory again',

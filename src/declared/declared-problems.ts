@@ -12,6 +12,7 @@ import { followedProblems } from './followed.ts'
 import { listingProblems } from './listing-problems.ts'
 import { type DeclaredProblem, isComponent } from './problem.ts'
 import { providerProblems } from './providers.ts'
+import { kernelProblems } from './kernels.ts'
 import { rebootProblems } from './reboots.ts'
 import { rescueProblems } from './rescues.ts'
 import { ruleProblems } from './rules.ts'
@@ -52,6 +53,7 @@ export function declaredProblems(
     ...unsetConditionProblems({ ours, all, agentConfigs, reported }),
     ...providerProblems(ours, providers),
     ...rebootProblems(ours),
+    ...kernelProblems(ours),
     ...rescueProblems(ours),
     ...selectorProblems(ours),
     ...askedProblems(ours),

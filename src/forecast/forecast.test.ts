@@ -96,6 +96,21 @@ describe('the forecast of a rollout', () => {
     expect(Math.abs(ms / 60_000 - (4 * 10 + 12 * 1.5))).toBeLessThan(4)
   })
 
+  test('a kernel is one reboot a machine, and the plan says from which kernel to which', async () => {
+    const os = { kernel: '6.1.0-28-amd64', bootArguments: ['hugepages=4'] }
+    const next = component('beacon', '1.1.0', { type: 'OS', install: undefined, disruption: 'Reboot', os })
+    const kernelOf = (m: Machine, i: number) =>
+      i === 0 ? m : { ...m, status: { ...m.status, platform: { kernel: '6.1.0-27-amd64' } } }
+    const from = inventory(fleetOf(4).map(kernelOf), { components: [component('beacon', '1.0.0'), next] })
+    const prediction = await predict({ inventory: from, before: declared(SET), after: declared(NEXT) })
+    expect(prediction.reboots).toBe(4)
+    const lines = outlookLines(outlookOf([prediction], { pipelines: [], clusters: [] }, []), [])
+    expect(lines.map((l) => l.text).filter((t) => t.includes('Linux'))).toEqual([
+      'prod: Linux 6.1.0-27-amd64 → 6.1.0-28-amd64 with hugepages=4 on 3 machines, one reboot each; a kernel that does not come up is followed by the one before',
+      'prod: Linux unknown → 6.1.0-28-amd64 with hugepages=4 on 1 machine, one reboot each; a kernel that does not come up is followed by the one before',
+    ])
+  })
+
   test('a version that reboots its machines counts them, and takes the time of a boot more', async () => {
     const reboot = (version: string) => component('beacon', version, { disruption: 'Reboot' })
     const run = (...components: readonly MachineComponent[]) => forecastOf(inventory(fleetOf(1), { components }))

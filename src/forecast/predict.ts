@@ -12,6 +12,7 @@ import { type Brake, type Forecast, type ForecastSlice, forecast } from './forec
 import type { FullBudget, Inventory } from './inventory.ts'
 import { type Expected, expectedObjects } from './objects.ts'
 import type { WorldObjects } from './simulation/world.ts'
+import { type KernelChange, kernelChanges } from './kernel-changes.ts'
 import { type TemplateChange, templateChanges } from './template-changes.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -45,6 +46,8 @@ export interface ClusterPrediction {
   readonly booked: readonly Booked[]
   /** Pools whose labels, annotations or taints reach machines that exist. */
   readonly templates?: readonly TemplateChange[]
+  /** Machines that boot another kernel. */
+  readonly kernels?: readonly KernelChange[]
   /** Sets that are already rolling out. */
   readonly underWay: readonly string[]
 }
@@ -112,6 +115,7 @@ export async function predict(request: PredictRequest): Promise<ClusterPredictio
       likely.slices.length === 0
         ? []
         : bookedBetween(inventory.maintenance ?? [], takenAt, takenAt + Math.max(likely.ms, slow.ms)),
+    kernels: kernelChanges(objects, likely.slices),
     templates: templateChanges(objects, inventory.machineSets),
     underWay: inventory.sets.flatMap(({ metadata: { name = '' }, status }) =>
       status?.phase === 'Progressing' && (status.slices ?? []).length > 0 ? [name] : [],

@@ -103,6 +103,11 @@ export const declared = {
     check: 'docs/operations/machines.md, and disruption of the component version',
     do: 'roll it out to machines of another provider, such as nspawn',
   },
+  KN3101: {
+    cause: 'Two components of type OS select the same machines, and a machine boots one kernel.',
+    check: 'the selectors of both MachineComponentSets',
+    do: 'select other machines with one of them, or make both versions of one component',
+  },
   KN3090: {
     cause: 'Git may not declare this object or field: programs or people write it.',
     check: 'the object and field in the message',

@@ -2,6 +2,7 @@
 import { counted } from '#lib/counted.ts'
 import type { NeededApproval } from '../approvals.ts'
 import type { OneWay } from '../one-way.ts'
+import type { KernelChange } from '../kernel-changes.ts'
 import type { ClusterPrediction } from '../predict.ts'
 import type { TemplateChange } from '../template-changes.ts'
 import { minutesText } from './minutes.ts'
@@ -18,6 +19,7 @@ const KINDS = [
   'Uncovered',
   'FullBudget',
   'Skipped',
+  'Kernel',
   'Template',
   'Booked',
   'UnderWay',
@@ -68,6 +70,9 @@ export function outlookFindings(outlook: Outlook, oneWay: readonly OneWay[] | un
       ),
     ),
     Skipped: all.filter(({ skipped }) => skipped.length > 0).map((p) => ['Stops', skippedText(p)]),
+    Kernel: all.flatMap(({ cluster, kernels = [] }) =>
+      kernels.slice(0, MOST_NAMED).map((k) => ['Notes', kernelText(cluster, k)] as const),
+    ),
     Template: all.flatMap(({ cluster, templates = [] }) => templates.flatMap((t) => templateTexts(cluster, t))),
     Booked: all.filter(({ booked }) => booked.length > 0).map((p) => ['Notes', rich`${p.cluster}: ${bookedText(p)}`]),
     UnderWay: all
@@ -91,6 +96,12 @@ const distinct = (all: readonly string[]): readonly string[] => [...new Set(all)
 function skippedText({ cluster, skipped }: ClusterPrediction): RichText {
   const each = skipped.map(({ machine, reason }) => rich`${machine} (${text(reason)})`)
   return rich`${cluster}: ${own(counted(skipped.length, 'machine is', 'machines are'))} skipped: ${someTexts(each, MOST_SKIPPED)}`
+}
+
+function kernelText(cluster: string, { from, to, bootArguments, machines }: KernelChange): RichText {
+  const before = from === undefined ? own('unknown') : from
+  const more = bootArguments.length === 0 ? [] : rich` with ${names(bootArguments, MOST_NAMED)}`
+  return rich`${cluster}: Linux ${before} → ${to}${more} on ${own(counted(machines, 'machine'))}, one reboot each; a kernel that does not come up is followed by the one before`
 }
 
 type Found = readonly [PlanFinding['level'], RichText]

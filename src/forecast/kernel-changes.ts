@@ -1,0 +1,38 @@
+// Which machines boot another kernel because of a commit: from what they run now to what the version names. Pure.
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
+import { componentObjectName } from '#lib/names.ts'
+import type { ForecastSlice } from './forecast.ts'
+
+export interface KernelChange {
+  /** Reported by the agents; undefined: not yet. */
+  readonly from: string | undefined
+  readonly to: string
+  readonly bootArguments: readonly string[]
+  readonly machines: number
+}
+
+interface World {
+  readonly components: readonly MachineComponent[]
+  readonly machines: readonly Machine[]
+}
+
+export function kernelChanges(
+  { components, machines }: World,
+  slices: readonly ForecastSlice[],
+): readonly KernelChange[] {
+  const found = new Map<string, KernelChange>()
+  for (const { component, version, machines: names } of slices) {
+    const name = version && componentObjectName(component, version)
+    const os = components.find((c) => nameOf(c) === name)?.spec.os
+    if (os === undefined) continue
+    for (const machine of new Set(names)) {
+      const from = machines.find((m) => nameOf(m) === machine)?.status?.platform?.kernel
+      const change = { from, to: os.kernel, bootArguments: os.bootArguments ?? [] }
+      const key = JSON.stringify(change)
+      found.set(key, { ...change, machines: (found.get(key)?.machines ?? 0) + 1 })
+    }
+  }
+  return [...found.values()].toSorted((a, b) => b.machines - a.machines)
+}
