@@ -62,7 +62,7 @@ test('what an older server does not know is left out, and not said again', async
   const { client, applied, tries } = olderServer()
   const known = new KnownFields(silentLogger)
   const newer = object({
-    agent: { version: '0.3.0', channel: 'x', build: 'y' },
+    agent: { version: '0.3.0', novelty: 'x', build: 'y' },
     components: [{ name: 'c', state: 'Healthy', hint: 'z' }],
     load: { one: 1 },
   })
