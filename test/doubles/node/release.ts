@@ -16,8 +16,8 @@ export interface Publisher {
   trust(change?: Partial<TrustDocument>): SignedTrust
 }
 
-export function newPublisher(): Publisher {
-  const signer = new Signer(generateKey().pem)
+export function newPublisher(pem = generateKey().pem): Publisher {
+  const signer = new Signer(pem)
   const anchor: TrustAnchor = { sequence: 1, threshold: 1, keys: [signer.publicKey] }
   return {
     signer,
