@@ -60,14 +60,16 @@ interface Rollout {
 
 function figuresOf(rollouts: readonly Rollout[], commits: number): Figures {
   const errors = rollouts.map((r) => r.error)
-  const median = quantile(errors, 0.5) ?? Infinity
+  const median = quantile(errors, 0.5)
+  // The first switches of a component are not predicted.
+  if (median === undefined) return { commits, rollouts: 0, within: 0 }
   const took = rollouts.map((r) => r.tookMs / 1_000)
   return {
     commits,
     rollouts: rollouts.length,
     median_error: rounded(median),
-    p90_error: rounded(quantile(errors, 0.9) ?? Infinity),
-    median_took_s: rounded(quantile(took, 0.5) ?? Infinity),
+    p90_error: rounded(quantile(errors, 0.9) ?? median),
+    median_took_s: rounded(quantile(took, 0.5) ?? 0),
     within: median <= MOST_ERROR ? 1 : 0,
   }
 }
