@@ -59,7 +59,7 @@ export interface GuestDisk {
 }
 
 /** Another kernel than that of the tree: the newest one of the same series that apt has. */
-export function otherKernel(release: string, folder: string): { readonly release: string; readonly file: string } {
+function otherKernel(release: string, folder: string): { readonly release: string; readonly file: string } {
   const series = /^\d+\.\d+\.\d+/.exec(release)?.[0] ?? ''
   const found = execFileSync('apt-cache', ['pkgnames', `linux-image-${series}-`], { encoding: 'utf8' })
     .split('\n')
