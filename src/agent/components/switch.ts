@@ -392,13 +392,14 @@ export class Switcher {
     const { files, dir } = this.#deps
     const { current, previous, staged, open } = this.#demand()
     const kept = new Set([current, previous, staged, open?.to, open?.from].map((s) => s?.id))
-    const versions: SlotOf[] = []
-    for (const id of await files.list(slotsFolder(dir, this.#component))) {
-      const spec = await readSlot(this.#deps, this.#component, id)
-      if (kept.has(id)) versions.push(...(spec === undefined ? [] : [{ id, spec }]))
-      else await removeSlot(this.#deps, this.#component, id)
-    }
-    await this.#kernel.tidy(versions)
+    const found = await files.list(slotsFolder(dir, this.#component))
+    for (const id of found) if (!kept.has(id)) await removeSlot(this.#deps, this.#component, id)
+    await this.#kernel.tidy(() => this.#versionsIn(found.filter((id) => kept.has(id))))
+  }
+
+  async #versionsIn(ids: readonly string[]): Promise<readonly SlotOf[]> {
+    const specs = ids.map(async (id) => ({ id, spec: await readSlot(this.#deps, this.#component, id) }))
+    return (await Promise.all(specs)).flatMap(({ id, spec }) => (spec === undefined ? [] : [{ id, spec }]))
   }
 
   #demand(): ComponentRecord {

@@ -60,11 +60,12 @@ export class KernelSwitch {
     }
   }
 
-  /** Tried again with the next switch. */
-  async tidy(kept: readonly Version[]): Promise<void> {
-    const own = kept.filter(({ spec }) => this.isOf(spec)).map(({ id, spec }) => ({ slot: id, spec }))
+  /** `kept`: asked only where there is a boot loader. Tried again with the next switch. */
+  async tidy(kept: () => Promise<readonly Version[]>): Promise<void> {
+    if (this.#os === undefined) return
+    const own = (await kept()).filter(({ spec }) => this.isOf(spec)).map(({ id, spec }) => ({ slot: id, spec }))
     if (own.length === 0) return
-    await this.#os?.tidy(own).catch((error: unknown) => {
+    await this.#os.tidy(own).catch((error: unknown) => {
       this.#log.warn('cannot remove old kernels', { error: messageOf(error) })
     })
   }

@@ -1,9 +1,8 @@
 // Visits to machines without an agent, as the controllers role makes them: the session, the agent's components with hands over SSH, the report and the
 // heartbeat in the names of the Machine.
-import { type HostPast, newHostPast, visit, visitSession } from '#agent/over-ssh/visit.ts'
+import type { HostPast } from '#agent/over-ssh/visit.ts'
 import type { LeaseRenewal } from '#agent/node/lease-renewal.ts'
 import { renewLease } from '#agent/node/leases.ts'
-import { createFetcher } from '#agent/components/fetch.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS, agentLeaseKey } from '#api/names.ts'
 import { fitTexts } from '#api/schema/fit-texts.ts'
@@ -38,8 +37,8 @@ const MAX_PASTS = 5_000
 
 export function sshVisits({ client, clock, random, log, sessions, join }: VisitsOptions): SshNodesConfig {
   const pasts = new Map<string, HostPast>()
-  const pastOf = (uid: string): HostPast => {
-    const found = pasts.get(uid) ?? newHostPast()
+  const pastOf = (uid: string, made: () => HostPast): HostPast => {
+    const found = pasts.get(uid) ?? made()
     pasts.delete(uid)
     pasts.set(uid, found)
     const [oldest] = pasts.keys()
@@ -57,8 +56,13 @@ export function sshVisits({ client, clock, random, log, sessions, join }: Visits
     })
   }
   return {
-    visit: (login, first, machine, signal) =>
-      sessions.converse(
+    visit: async (login, first, machine, signal) => {
+      // Loaded with the first visit: most controllers have no such machine.
+      const [{ newHostPast, visit, visitSession }, { createFetcher }] = await Promise.all([
+        import('#agent/over-ssh/visit.ts'),
+        import('#agent/components/fetch.ts'),
+      ])
+      return sessions.converse(
         visitSession(login),
         async (channel) => {
           const beat = () => renewLease({ client, clock, everyMs: BEAT_MS }, leaseOf(first, machine), signal)
@@ -73,7 +77,7 @@ export function sshVisits({ client, clock, random, log, sessions, join }: Visits
             trust: 'anchor' in join.trust ? join.trust : { anchor: join.trust },
             trustUrl: TRUST_URL,
             fetcher: createFetcher({ base: join.artifactBase, ...defined({ ca: caOf(join.artifactCaData) }) }),
-            past: pastOf(uidOf(first)),
+            past: pastOf(uidOf(first), newHostPast),
             serverVersion: () => server.read(signal),
             leaseRenewal: (node) => leaseRenewal(client, node, signal),
             report: (object) => report(object, signal),
@@ -86,7 +90,8 @@ export function sshVisits({ client, clock, random, log, sessions, join }: Visits
             : { kind: 'Failed' as const, failure: 'Unreachable' as const, why: channel.closed }
         },
         signal,
-      ),
+      )
+    },
   }
 }
 
