@@ -6,29 +6,24 @@
 //   p90_error      nine of ten.
 //   median_took_s  what a rollout took.
 //   within         1 when the bound holds.
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { controllerRevisionType } from '#controllers/componentset/revisions/revisions.ts'
-import { endOf, predictionOf } from '#forecast/accuracy/recorded-prediction.ts'
+import { type Compared, comparedOf } from '#forecast/accuracy/accuracy.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { quantile } from '#lib/quantile.ts'
 import { layoutIn } from '#programs/local/layout.ts'
 import { type BenchOptions, type BenchResult, type Figures, rounded } from './result.ts'
-import { endLeftovers, KUBENODE, startLocal, stopLocal, untilReady } from './whole-way/local-fleet.ts'
+import { endLeftovers, followBeacon, startLocal, stopLocal, untilReady } from './whole-way/local-fleet.ts'
 import { livingOf, treeOf } from './whole-way/process-tree.ts'
 
 const COMMITS = 25
 const NODES = 3
 const MOST_ERROR = 0.25
 const CLUSTERS = ['test', 'prod'] as const
-const VERSIONS = 'fleet/clusters/versions.json'
 const BETWEEN = ['1.1.0', '1.0.0'] as const
-
-const exec = promisify(execFile)
 
 export const smoke: Figures = { commits: 1, nodes: 1 }
 
@@ -38,9 +33,9 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const child = startLocal(data, nodes)
   try {
     await untilReady(child)
-    const ended = new Map<string, Rollout>()
+    const ended = new Map<string, Compared>()
     for (let n = 0; n < commits; n++) {
-      await commit(data, BETWEEN[n % BETWEEN.length] ?? '')
+      await followBeacon(data, BETWEEN[n % BETWEEN.length] ?? '', '20m')
       for (const cluster of CLUSTERS) for (const [key, one] of await rolloutsOf(data, cluster)) ended.set(key, one)
       console.error(`${ended.size} rollouts of ${n + 1} commits`)
     }
@@ -53,12 +48,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   }
 }
 
-interface Rollout {
-  readonly tookMs: number
-  readonly error: number
-}
-
-function figuresOf(rollouts: readonly Rollout[], commits: number): Figures {
+function figuresOf(rollouts: readonly Compared[], commits: number): Figures {
   const errors = rollouts.map((r) => r.error)
   const median = quantile(errors, 0.5)
   // The first switches of a component are not predicted.
@@ -74,27 +64,15 @@ function figuresOf(rollouts: readonly Rollout[], commits: number): Figures {
   }
 }
 
-async function commit(data: string, version: string): Promise<void> {
-  const repository = join(data, 'repository')
-  const file = join(repository, VERSIONS)
-  const versions = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>
-  writeFileSync(file, `${JSON.stringify({ ...versions, beacon: version }, null, 2)}\n`)
-  await exec('git', ['-C', repository, 'commit', '--quiet', '-m', `beacon ${version}`, '--', VERSIONS])
-  await exec(KUBENODE, ['local', 'status', '--data', data, '--wait', '--timeout', '20m'])
-}
-
 /** By cluster and number of the revision: a revision that is declared again is another rollout. */
-async function rolloutsOf(data: string, cluster: string): Promise<ReadonlyMap<string, Rollout>> {
+async function rolloutsOf(data: string, cluster: string): Promise<ReadonlyMap<string, Compared>> {
   const file = layoutIn(data).cluster(cluster).adminKubeconfig
   const client = new HttpKubeClient(parseSafeKubeconfig(readFileSync(file, 'utf8'), file).config)
   try {
-    const found = new Map<string, Rollout>()
+    const found = new Map<string, Compared>()
     for (const revision of (await client.list(controllerRevisionType)).items) {
-      const prediction = predictionOf(revision)
-      const end = prediction && endOf(revision, prediction)
-      if (prediction === undefined || end === undefined) continue
-      const error = Math.abs(prediction.seconds * 1_000 - end.tookMs) / end.tookMs
-      found.set(`${cluster} ${revision.revision}`, { tookMs: end.tookMs, error })
+      const compared = comparedOf(revision)
+      if (compared !== undefined) found.set(`${cluster} ${revision.revision}`, compared)
     }
     return found
   } finally {

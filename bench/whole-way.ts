@@ -1,23 +1,18 @@
 // The whole way once: a fresh local fleet from the first process to Ready, then a commit until both clusters follow it. Wall time depends on who
 // else uses the machine; CPU seconds hardly do.
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { rounded } from './result.ts'
 import type { BenchOptions, BenchResult, Figures } from './result.ts'
-import { endLeftovers, KUBENODE, secondsSince, startLocal, stopLocal, untilReady } from './whole-way/local-fleet.ts'
+import { endLeftovers, followBeacon, secondsSince, startLocal, stopLocal, untilReady } from './whole-way/local-fleet.ts'
 import { livingOf, memoryMbOf, treeOf } from './whole-way/process-tree.ts'
 import type { ProcessSeen } from './whole-way/process-tree.ts'
 
 const NODES = 5
 /** After Ready everything falls quiet, and programs collect their garbage within 15 s; then memory is that of a fleet at rest. */
 const REST_S = 20
-const VERSIONS = 'fleet/clusters/versions.json'
-const BUMP = { beacon: '1.1.0' }
 
-const exec = promisify(execFile)
 const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
 
 /** Assigns a process to a part by its command line. */
@@ -47,17 +42,6 @@ function memoryFigures(tree: readonly ProcessSeen[]): Figures {
   }
 }
 
-async function converge(data: string): Promise<number> {
-  const repository = join(data, 'repository')
-  const file = join(repository, VERSIONS)
-  const versions = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>
-  writeFileSync(file, `${JSON.stringify({ ...versions, ...BUMP }, null, 2)}\n`)
-  const began = performance.now()
-  await exec('git', ['-C', repository, 'commit', '--quiet', '-m', 'beacon 1.1.0', '--', VERSIONS])
-  await exec(KUBENODE, ['local', 'status', '--data', data, '--wait', '--timeout', '4m'])
-  return secondsSince(began)
-}
-
 async function measure(nodes: number, restMs: number): Promise<Figures> {
   const data = mkdtempSync(join(tmpdir(), 'kubenode-bench-whole-way-'))
   const began = performance.now()
@@ -70,7 +54,7 @@ async function measure(nodes: number, restMs: number): Promise<Figures> {
     const cpu = cpuFigures(tree())
     await sleep(restMs)
     const memory = memoryFigures(tree())
-    const converge_s = await converge(data)
+    const converge_s = await followBeacon(data, '1.1.0', '4m')
     seen = tree()
     const processes = seen.length
     const stop_s = await stopLocal(child)

@@ -1,17 +1,9 @@
 // Pure: why a session failed, as one of a few classes. OpenSSH exits with 255 for its own failures and prints the cause; other codes are the script's.
+import type { SshVisit } from '#api/kinds/machine.ts'
 import { JUMP } from './target.ts'
 
-const SSH_FAILURES = [
-  'Unreachable',
-  'AuthRefused',
-  'HostKeyChanged',
-  'HostKeyUnknown',
-  'PreflightFailed',
-  'Full',
-  'Busy',
-  'TimedOut',
-] as const
-export type SshFailure = (typeof SSH_FAILURES)[number]
+/** As the status of a Machine names them. */
+export type SshFailure = SshVisit['reason']
 
 export interface Failed {
   readonly kind: 'Failed'

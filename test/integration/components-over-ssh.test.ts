@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { ProbeAnswer } from '#agent/components/probe.ts'
@@ -22,7 +22,7 @@ import { type Channel, ChannelLost } from '#ssh/channel.ts'
 import { SshSessions } from '#ssh/ssh-sessions.ts'
 import { FakeNode, FakeProcesses, type TestOrder } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
-import { type SshServer, missingSshServer, startSshServer } from '#test/support/servers/ssh-server.ts'
+import { type SshServer, loginOf, missingSshServer, startSshServer } from '#test/support/servers/ssh-server.ts'
 import { isFull } from '#test/support/tools/full.ts'
 import { until } from '#test/support/tools/processes.ts'
 
@@ -63,13 +63,9 @@ beforeEach((context) => {
 })
 
 async function connected<R>(work: (channel: Channel) => Promise<R>): Promise<R> {
-  const hostKey = server.host.line.split(' ').slice(0, 2).join(' ')
-  const trust = { kind: 'Pinned', hostKey } as const
-  const target = { host: '127.0.0.1', port: server.port, user: userInfo().username, trust }
-  const identity = { kind: 'Key', privateKey: server.client.secret } as const
   const signal = new AbortController().signal
   const result = await sessions.converse(
-    { target, identity, prelude: '', sudo: false },
+    { ...loginOf(server), prelude: '', sudo: false },
     async (channel) => ({ is: await work(channel) }),
     signal,
   )

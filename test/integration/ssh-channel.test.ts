@@ -1,11 +1,11 @@
 // Dialogs with hosts at a real sshd: what snippets answer, and what a hostile host can do to them.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Channel, ChannelLost, quoted } from '#ssh/channel.ts'
 import { SshSessions } from '#ssh/ssh-sessions.ts'
-import { type SshServer, missingSshServer, startSshServer } from '#test/support/servers/ssh-server.ts'
+import { type SshServer, keyOf, loginOf, missingSshServer, startSshServer } from '#test/support/servers/ssh-server.ts'
 import { processesWith, until } from '#test/support/tools/processes.ts'
 
 const missing = missingSshServer()
@@ -27,20 +27,13 @@ beforeEach((context) => {
   if (missing !== undefined) context.skip(missing)
 })
 
-const keyOf = (line: string): string => line.split(' ').slice(0, 2).join(' ')
-
 function converse<R>(
   work: (channel: Channel) => Promise<R>,
   { prelude = '', hostKey = keyOf(server.host.line), signal = new AbortController().signal } = {},
 ) {
-  const target = {
-    host: '127.0.0.1',
-    port: server.port,
-    user: userInfo().username,
-    trust: { kind: 'Pinned', hostKey },
-  } as const
-  const identity = { kind: 'Key', privateKey: server.client.secret } as const
-  return sessions.converse({ target, identity, prelude, sudo: false }, work, signal)
+  const { target, identity } = loginOf(server)
+  const pinned = { ...target, trust: { ...target.trust, hostKey } }
+  return sessions.converse({ target: pinned, identity, prelude, sudo: false }, work, signal)
 }
 
 const ask = (channel: Channel, snippet: string, more = {}) => channel.ask({ snippet, deadlineMs: 10_000, ...more })

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hostScript } from '#ssh/script.ts'
 import { type Session, SshSessions } from '#ssh/ssh-sessions.ts'
 import type { SshTarget } from '#ssh/target.ts'
-import { type SshServer, missingSshServer, startSshServer } from '#test/support/servers/ssh-server.ts'
+import { type SshServer, keyOf, loginOf, missingSshServer, startSshServer } from '#test/support/servers/ssh-server.ts'
 import { processesWith, until } from '#test/support/tools/processes.ts'
 
 const missing = missingSshServer()
@@ -37,13 +37,7 @@ beforeEach((context) => {
   if (missing !== undefined) context.skip(missing)
 })
 
-const at = (of: SshServer): SshTarget => ({
-  host: '127.0.0.1',
-  port: of.port,
-  user: userInfo().username,
-  trust: { kind: 'Pinned', hostKey: keyOf(of.host.line) },
-})
-const keyOf = (line: string): string => line.split(' ').slice(0, 2).join(' ')
+const at = (of: SshServer): SshTarget => loginOf(of).target
 
 interface Asked extends Partial<Omit<Session, 'target'>> {
   readonly target?: Partial<SshTarget>

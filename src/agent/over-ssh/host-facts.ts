@@ -1,11 +1,10 @@
 // What a host without an agent is: read in one snippet, each fact bounded, and none of it believed for more than a report and a refusal.
-import type { Channel } from '#ssh/channel.ts'
 import { oneLine } from '#ssh/answers.ts'
 import { defined } from '#lib/defined.ts'
 import { visible } from '#lib/printable.ts'
 import { kubernetesArch } from '#lib/kubernetes-arch.ts'
 import { ELF_BYTES, parseElf } from '#lib/elf.ts'
-import { quoted } from '#ssh/channel.ts'
+import { type Channel, quoted } from '#ssh/channel.ts'
 import { bootArguments } from '../node/boot-arguments.ts'
 import type { HostFacts } from '../node/facts.ts'
 import { parseOsRelease } from '../node/os-release.ts'

@@ -1,7 +1,6 @@
 // Hooks and checks of components on a host without an agent: one program without a shell, in the environment of a component, with a time limit. The end of
 // its output comes back, however much it prints, and no longer than the host has time for it.
-import type { Channel } from '#ssh/channel.ts'
-import { quoted } from '#ssh/channel.ts'
+import { type Channel, quoted } from '#ssh/channel.ts'
 import { visible } from '#lib/printable.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { agentErrors } from '../agent-errors.ts'

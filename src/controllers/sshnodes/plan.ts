@@ -1,8 +1,9 @@
 // Decides when a machine that is managed over SSH is visited: in rounds, and at once after a change of what is wanted. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { uidOf } from '#api/schema/object-meta.ts'
+import type { SshFailure } from '#ssh/failures.ts'
 import type { VisitPlan } from './actions.ts'
-import { type Seen, type VisitFailure, requestOf } from './seen.ts'
+import { type Seen, requestOf } from './seen.ts'
 
 /** Each round costs a login and some sixty snippets on the host. Silence counts from five rounds. */
 const ROUND_MS = 60_000
@@ -10,7 +11,7 @@ const ROUND_MS = 60_000
 const SPREAD_MS = 10_000
 
 /** Need a change of what is declared: another key may mean another host. */
-const FINAL: ReadonlySet<VisitFailure> = new Set<VisitFailure>(['HostKeyChanged', 'HostKeyUnknown'])
+const FINAL: ReadonlySet<SshFailure> = new Set<SshFailure>(['HostKeyChanged', 'HostKeyUnknown'])
 
 /** Also one that is handed back because it is only observed from now on. */
 export function isVisited({ spec, status }: Machine): boolean {

@@ -1,5 +1,5 @@
 // The inputs of one reconcile of a machine that is managed over SSH. Pure.
-import type { Machine, SshSpec, SshVisit } from '#api/kinds/machine.ts'
+import type { Machine, SshSpec } from '#api/kinds/machine.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
 
 /** The last visit of this process. */
@@ -14,8 +14,6 @@ export interface Seen {
   readonly ssh: SshSpec
   readonly last: LastVisit | undefined
 }
-
-export type VisitFailure = SshVisit['reason']
 
 /** A key that changed is never tried again, before a person changed what is declared. */
 export const requestOf = (ssh: SshSpec): string => sha256OfJson(ssh)

@@ -21,6 +21,20 @@ interface SshKeyPair {
   readonly line: string
 }
 
+/** What a known_hosts line or a .pub file has without its comment. */
+export const keyOf = (line: string): string => line.split(' ').slice(0, 2).join(' ')
+
+/** The way in of the test's user, with the key that the server has. */
+export const loginOf = ({ port, host, client }: Pick<SshServer, 'port' | 'host' | 'client'>) => ({
+  target: {
+    host: '127.0.0.1',
+    port,
+    user: userInfo().username,
+    trust: { kind: 'Pinned' as const, hostKey: keyOf(host.line) },
+  },
+  identity: { kind: 'Key' as const, privateKey: client.secret },
+})
+
 export interface SshServer {
   readonly folder: string
   readonly port: number
