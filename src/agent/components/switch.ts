@@ -5,9 +5,7 @@ import { isReason } from '#api/catalogue.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError, assertNever, messageOf } from '#lib/errors.ts'
 import { shortened } from '#lib/shortened.ts'
-import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
-import type { Logger } from '#lib/log.ts'
 import { type HealthyVersion, withHealthy } from '#api/protocol/healthy-before.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
@@ -32,57 +30,38 @@ import { switchEffect, type SlotOf } from './effect.ts'
 import { foreignError } from './foreign-error.ts'
 import { linksOn } from './host-units.ts'
 import { layoutOf } from './layout.ts'
-import { KernelSwitch } from '../os/kernel-switch.ts'
-import type { OsPort } from '../os/port.ts'
 import { makeLinks } from './links.ts'
 import { maskedError } from './masked.ts'
-import {
-  MAX_PINS,
-  type ComponentRecord,
-  type OpenSwitch,
-  type PendingReboot,
-  type Pin,
-  type RemovalPlan,
-  type Slot,
-} from './record.ts'
-import { type RebootPort, isRebootFor, isRebooted } from './reboot.ts'
+import { MAX_PINS, type ComponentRecord, type Pin, type RemovalPlan, type Slot } from './record.ts'
+import { RebootSwitch, type RebootSwitchDeps, type Then } from './reboot-switch.ts'
 import { readSlot, removeSlot } from './slot.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export type HookName = 'preInstall' | 'postInstall' | 'preSwitch' | 'postSwitch' | 'uninstall'
 
-export interface SwitchDeps {
+export interface SwitchDeps extends RebootSwitchDeps {
   readonly files: Files
   readonly dir: NodeDir
   readonly processes: Processes
-  readonly log: Logger
   /** Name of the machine, for hints to users. */
   readonly machine?: string
   /** What to do with files of other owners; Refuse when unknown. */
   readonly adoption?: () => AdoptionMode
   /** Throws when the hook fails. */
   readonly runHook: (command: readonly string[], timeoutMs: number) => Promise<void>
-  /** Absent where machines do not reboot. */
-  readonly reboots?: RebootPort
-  /** Absent where the node has no boot loader. */
-  readonly os?: OsPort
-  readonly clock: Pick<Clock, 'now'>
 }
-
-/** Stop: install the files but start nothing, because the machine reboots next. */
-type Then = 'Start' | 'Stop'
 
 export class Switcher {
   readonly #deps: SwitchDeps
   readonly #component: string
   readonly #journal: Journal
-  readonly #kernel: KernelSwitch
+  readonly #reboot: RebootSwitch
 
   constructor(deps: SwitchDeps, component: string, journal: Journal) {
     this.#deps = deps
     this.#component = component
     this.#journal = journal
-    this.#kernel = new KernelSwitch(deps.os, deps.log)
+    this.#reboot = new RebootSwitch(deps, component, journal)
   }
 
   /** From here the switch ends in the new version or, automatically, in the old one. */
@@ -125,7 +104,7 @@ export class Switcher {
     let reached = open
     try {
       const spec = await this.#specOf(open.to)
-      const then = await this.#beforeUse(spec, open)
+      const then = await this.#reboot.beforeUse({ id: open.to.id, spec }, open)
       if (then === 'Wait') return
       // An incomplete slot cannot be reverted to, but it does not block its successor.
       const before = open.from === undefined ? undefined : await readSlot(this.#deps, this.#component, open.from.id)
@@ -143,12 +122,7 @@ export class Switcher {
       )
       if (!isBooted) await this.#hook(spec, 'postInstall')
       if (then === 'Stop') {
-        const entry = await this.#kernel.entryBefore(spec)
-        const armed = { ...open, ...defined({ entry }) }
-        if (entry !== undefined) await this.#journal.write({ open: armed })
-        // Before the reboot is recorded: a power cut from there on must boot it too.
-        await this.#kernel.arm({ id: open.to.id, spec })
-        await this.#journal.write({ open: { ...armed, reboot: await this.#pendingReboot() } })
+        await this.#reboot.awaitReboot({ id: open.to.id, spec }, open)
         return
       }
       reached = this.#demand().open ?? open
@@ -166,53 +140,9 @@ export class Switcher {
       )
   }
 
-  /** Start: start in the current boot. Stop: the machine reboots first. Wait: the machine has not rebooted yet. */
-  async #beforeUse(spec: MachineComponentSpec, open: OpenSwitch): Promise<Then | 'Wait'> {
-    const { reboots } = this.#deps
-    const { reboot, to, from, permit, phase } = open
-    // Without a way to reboot, for example when an agent on another host finds this journal, this is a normal switch.
-    if (reboots === undefined) return 'Start'
-    if (reboot === undefined) {
-      if (phase !== 'Switching' || spec.disruption !== 'Reboot') return 'Start'
-      if (!this.#kernel.isOf(spec)) return isRebootFor(to, from, permit) ? 'Stop' : 'Start'
-      // A new machine boots its kernel before it takes pods, without a permit.
-      if (to.digest !== from?.digest && (await this.#kernel.mismatch({ id: to.id, spec })) !== undefined) return 'Stop'
-      // The power was cut after it was armed, and it runs.
-      if (open.entry !== undefined) await this.#noteBoot(spec, { ...open, reboot: { from: '', since: 0, upMs: 0 } })
-      return 'Start'
-    }
-    const { id: boot } = await reboots.boot()
-    if (reboot.from === boot) return 'Wait'
-    // Recorded before the start, so that a version that crashes the machine is counted.
-    if (reboot.boot !== boot) await this.#noteBoot(spec, { ...open, reboot })
-    await this.#kernel.demandBooted({ id: to.id, spec })
-    return 'Start'
-  }
-
-  async #noteBoot(spec: MachineComponentSpec, open: OpenSwitch & Required<Pick<OpenSwitch, 'reboot'>>): Promise<void> {
-    const { reboots, clock } = this.#deps
-    const { reboot } = open
-    const isAgain = reboot.boot !== undefined && { isSecondBoot: true }
-    const now = { boot: (await reboots?.boot())?.id ?? '', settlesBy: clock.now() + longestSettleMs(spec), ...isAgain }
-    await this.#journal.write({ open: { ...open, reboot: { ...reboot, ...now } } })
-  }
-
-  async #pendingReboot(): Promise<PendingReboot> {
-    const boot = await this.#deps.reboots?.boot()
-    return { from: boot?.id ?? '', since: this.#deps.clock.now(), upMs: boot?.upMs ?? 0 }
-  }
-
   /** The caller has read the permit as Granted in this pass. */
-  async reboot(): Promise<void> {
-    const { open, message, reason, output } = this.#demand()
-    const { reboots } = this.#deps
-    if (open === undefined || reboots === undefined) return
-    // On the way back, the message stays the cause of the revert.
-    if (open.phase !== 'GoingBack') {
-      const reboot = open.reboot && { ...open.reboot, requestedAt: this.#deps.clock.now() }
-      await this.#journal.write({ open: { ...open, ...defined({ reboot }) }, message: 'rebooting' })
-    } else await this.#journal.write({ message, reason, output })
-    await reboots.request({ component: this.#component })
+  reboot(): Promise<void> {
+    return this.#reboot.request()
   }
 
   async commit(): Promise<void> {
@@ -222,7 +152,7 @@ export class Switcher {
     const now = healthyVersionOf(held)
     const kept = open.from?.id === open.to.id ? previous : (open.from ?? previous)
     try {
-      await this.#kernel.confirm(await readSlot(this.#deps, this.#component, held.id))
+      await this.#reboot.confirm(await readSlot(this.#deps, this.#component, held.id), open)
     } catch (e) {
       if (isPowerLoss(e)) throw e
       await this.goBack(causeOf(e, 'InstallFailed'))
@@ -287,34 +217,23 @@ export class Switcher {
     const isSame = open.from?.digest === open.to.digest
     const hadForeign = isAdopted(await readKept(this.#deps, this.#component))
     const pins = isSame ? record.pins : withPin(record, open.to)
-    const boot = open.reboot && (await this.#deps.reboots?.boot())
     const failed = await readSlot(this.#deps, this.#component, open.to.id)
-    await this.#kernel.giveUp(failed, open.entry)
-    const isFirstOfTwo =
-      open.back === undefined && isRebooted(open.reboot, boot) && !(await this.#isBackByItself(open.to, failed))
+    await this.#reboot.giveUp(failed, open)
+    const isFirstOfTwo = await this.#reboot.needsRebootBack(open, failed)
     const text = pending === undefined ? message : `${shortened(message, MAX_CAUSE)}; a reboot is pending: ${pending}`
     const change = { open: undefined, staged: undefined, current: open.from, message: text, reason, output, pins }
     const problem = await this.#restore(open.to, open.from, isFirstOfTwo ? 'Stop' : 'Start')
-    if (isFirstOfTwo && problem === undefined) {
-      const back = await this.#pendingReboot()
-      await this.#journal.write({ open: { ...open, phase: 'GoingBack', back }, message, reason, output })
-      return
-    }
-    const awaited = open.back ?? open.reboot
-    if (awaited !== undefined && awaited.from === boot?.id) await this.#deps.reboots?.withdraw(this.#component)
-    const isKernel = open.entry !== undefined || this.#kernel.isOf(failed)
-    const isForeignBack = open.from === undefined && (hadForeign || isKernel)
+    if (isFirstOfTwo && problem === undefined)
+      return this.#reboot.awaitRebootBack(open, { because: reason, message, ...defined({ output }) })
+    await this.#reboot.withdraw(open)
+    const isForeignBack = open.from === undefined && (hadForeign || this.#reboot.isKernel(open, failed))
     if (isSame && problem === undefined)
       await this.#journal.step('putBack', { previousRuns: true, sameVersion: true }, change)
     else if ((open.from !== undefined || isForeignBack) && problem === undefined)
       await this.#journal.step('rollBack', { previousRuns: true }, change)
     else await this.#journal.step('break', { nothingRuns: true }, { ...change, message: problem ?? message })
     await this.dropOldSlots()
-  }
-
-  /** The boot loader gave the new kernel up, and the one before runs: no second reboot. */
-  async #isBackByItself({ id }: Slot, spec: MachineComponentSpec | undefined): Promise<boolean> {
-    return spec !== undefined && (await this.#kernel.mismatch({ id, spec })) !== undefined
+    return undefined
   }
 
   /** Starts the version in use, if it has a service. */
@@ -394,7 +313,7 @@ export class Switcher {
     const kept = new Set([current, previous, staged, open?.to, open?.from].map((s) => s?.id))
     const found = await files.list(slotsFolder(dir, this.#component))
     for (const id of found) if (!kept.has(id)) await removeSlot(this.#deps, this.#component, id)
-    await this.#kernel.tidy(() => this.#versionsIn(found.filter((id) => kept.has(id))))
+    await this.#reboot.tidy(() => this.#versionsIn(found.filter((id) => kept.has(id))))
   }
 
   async #versionsIn(ids: readonly string[]): Promise<readonly SlotOf[]> {
@@ -520,9 +439,6 @@ export class Switcher {
     if (hook !== undefined) await this.#deps.runHook(hook.command, parseDuration(hook.timeout))
   }
 }
-
-const longestSettleMs = ({ probes = [] }: MachineComponentSpec): number =>
-  Math.max(0, ...probes.map(({ settle }) => parseDuration(settle)))
 
 /** Leaves room in the status for why a reboot is pending. */
 const MAX_CAUSE = 90

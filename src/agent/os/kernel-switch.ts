@@ -44,16 +44,14 @@ export class KernelSwitch {
     throw new KubeNodeError(agentErrors.KN8098({ component, version: name, what }))
   }
 
-  async confirm(spec: MachineComponentSpec | undefined): Promise<void> {
-    await this.#for(spec)?.confirm()
+  async confirm(spec: MachineComponentSpec | undefined, before: string | undefined): Promise<void> {
+    await this.#evenDamaged(spec, before)?.confirm()
   }
 
   /** A boot loader that is no longer known must not keep the switch open. Its default was never changed, or the kernel was healthy once. */
   async giveUp(spec: MachineComponentSpec | undefined, before: string | undefined): Promise<void> {
     try {
-      // Only kernels have an entry before; the slot of this one may be damaged.
-      const os = before === undefined ? this.#for(spec) : this.#os
-      await os?.disarm(before)
+      await this.#evenDamaged(spec, before)?.disarm(before)
     } catch (error) {
       if (!isKubeNodeError(error)) throw error
       this.#log.warn('cannot disarm the kernel', { error: messageOf(error) })
@@ -68,6 +66,11 @@ export class KernelSwitch {
     await this.#os.tidy(own).catch((error: unknown) => {
       this.#log.warn('cannot remove old kernels', { error: messageOf(error) })
     })
+  }
+
+  /** Only kernels have an entry before; the slot of this one may be damaged. */
+  #evenDamaged(spec: MachineComponentSpec | undefined, before: string | undefined): OsPort | undefined {
+    return before === undefined ? this.#for(spec) : this.#os
   }
 
   #for(spec: MachineComponentSpec | undefined): OsPort | undefined {

@@ -275,6 +275,19 @@ test('a kernel whose slot is damaged is disarmed', async () => {
   expect([...(await machine.state()), machine.reboots]).toEqual([k, 'RolledBack', '28', k, k, 0])
 })
 
+test('a kernel whose slot is damaged in its settle window becomes the default all the same', async () => {
+  const machine = await with28()
+  machine.probe = (running) => {
+    const to = machine.record?.open?.to.id ?? ''
+    if (running === kernelOf('30'))
+      void machine.disk.remove(join(slotFolder(machine.node.dir, 'kernel', to), 'slot.json'))
+    return { kind: 'Pass' }
+  }
+  await machine.run(order('30', 2))
+  const k = kernelOf('30')
+  expect([...(await machine.state()), machine.reboots]).toEqual([k, 'Healthy', '30', k, k, 1])
+})
+
 test('a second component that is a kernel is refused, since each would remove the kernel of the other', async () => {
   const machine = await with28()
   const { clock, disk, host } = machine
