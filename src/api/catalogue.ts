@@ -207,6 +207,7 @@ export const REASONS = {
   ),
   ProbeFailed: because('components', 'A probe of the component fails.'),
   RolledBackByAgent: because('components', 'The agent rolled back to the previous version.'),
+  RebootShared: because('components', 'The agent rolled back because another component that shared the reboot failed.'),
   CrashLooping: because(
     'components',
     'The process of the component exited or froze; the message has the cause and the last output.',

@@ -100,6 +100,7 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   InstallFailed: author('declares a version whose installation works', DESCRIBE),
   ProbeFailed: operator('reads the log of the component', DESCRIBE),
   RolledBackByAgent: author('corrects or reverts the version', DESCRIBE),
+  RebootShared: author('corrects or reverts the other component; this one is tried again by itself', DESCRIBE),
   CrashLooping: operator('reads the last output of the component', DESCRIBE),
   Rebooting: itself,
   FileChanged: itself,

@@ -111,6 +111,20 @@ describe('the forecast of a rollout', () => {
     ])
   })
 
+  test('a kernel and a driver in one commit share the reboot of each machine, and the plan says so', async () => {
+    const os = { kernel: '6.1.0-28-amd64' }
+    const kernel = component('kernel', '28', { type: 'OS', install: undefined, disruption: 'Reboot', os })
+    const driver = component('beacon', '1.1.0', { disruption: 'Reboot' })
+    const next = componentSet({ beacon: '1.1.0', kernel: '28' })
+    const from = inventory(fleetOf(4), { components: [component('beacon', '1.0.0'), driver, kernel] })
+    const prediction = await predict({ inventory: from, before: declared(SET), after: declared(next) })
+    expect(prediction.reboots).toBe(4)
+    const lines = outlookLines(outlookOf([prediction], { pipelines: [], clusters: [] }, []), [])
+    expect(lines.map((l) => l.text).filter((t) => t.includes('Linux'))).toEqual([
+      'prod: Linux unknown → 6.1.0-28-amd64 on 4 machines, one reboot each, shared with beacon 1.1.0; a kernel that does not come up is followed by the one before',
+    ])
+  })
+
   test('a version that reboots its machines counts them, and takes the time of a boot more', async () => {
     const reboot = (version: string) => component('beacon', version, { disruption: 'Reboot' })
     const run = (...components: readonly MachineComponent[]) => forecastOf(inventory(fleetOf(1), { components }))

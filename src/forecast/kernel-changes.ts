@@ -4,12 +4,15 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { ForecastSlice } from './forecast.ts'
+import { rebootsWith } from './reboots.ts'
 
 export interface KernelChange {
   /** Reported by the agents; undefined: not yet. */
   readonly from: string | undefined
   readonly to: string
   readonly bootArguments: readonly string[]
+  /** Components that take effect with the same reboot. */
+  readonly sharedWith: readonly string[]
   readonly machines: number
 }
 
@@ -23,13 +26,15 @@ export function kernelChanges(
   slices: readonly ForecastSlice[],
 ): readonly KernelChange[] {
   const found = new Map<string, KernelChange>()
-  for (const { component, version, machines: names } of slices) {
+  for (const slice of slices) {
+    const { component, version, machines: names } = slice
     const name = version && componentObjectName(component, version)
     const os = components.find((c) => nameOf(c) === name)?.spec.os
     if (os === undefined) continue
     for (const machine of new Set(names)) {
       const from = machines.find((m) => nameOf(m) === machine)?.status?.platform?.kernel
-      const change = { from, to: os.kernel, bootArguments: os.bootArguments ?? [] }
+      const sharedWith = rebootsWith(slice, machine, slices)
+      const change = { from, to: os.kernel, bootArguments: os.bootArguments ?? [], sharedWith }
       const key = JSON.stringify(change)
       found.set(key, { ...change, machines: (found.get(key)?.machines ?? 0) + 1 })
     }

@@ -12,6 +12,7 @@ import { type Brake, type Forecast, type ForecastSlice, forecast } from './forec
 import type { FullBudget, Inventory } from './inventory.ts'
 import { type Expected, expectedObjects } from './objects.ts'
 import type { WorldObjects } from './simulation/world.ts'
+import { rebootCount } from './reboots.ts'
 import { type KernelChange, kernelChanges } from './kernel-changes.ts'
 import { type TemplateChange, templateChanges } from './template-changes.ts'
 import { defined } from '#lib/defined.ts'
@@ -93,7 +94,7 @@ export async function predict(request: PredictRequest): Promise<ClusterPredictio
     machines,
     slices: likely.slices,
     drains: machinesOf(likely, (s) => s.drains),
-    reboots: machinesOf(likely, (s) => s.reboots),
+    reboots: rebootCount(likely.slices),
     p50: likely.ms,
     p90: Math.max(likely.ms, slow.ms),
     mostUnavailable: likely.mostUnavailable,

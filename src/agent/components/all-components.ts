@@ -14,6 +14,7 @@ import type { AskResult } from './asks.ts'
 import type { ComponentRecord } from './record.ts'
 import type { Missing } from './plan.ts'
 import type { PermitReading } from './permit-reading.ts'
+import { type Mate, mateOf } from './shared-reboot.ts'
 import { readSlot } from './slot.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 import { ComponentWorker } from './worker.ts'
@@ -163,10 +164,10 @@ export class AllComponents {
             ...(forReboot ? (['Reboot'] as const) : []),
           ]),
         missingRequirement: (spec) => this.#missing(spec),
+        mates: () => this.#matesOf(component),
         onChange: () => {
           // Components that wait for this one may be able to continue.
-          for (const other of this.#workers.values())
-            if (other !== worker && other.record?.state === 'Staged') other.wake()
+          for (const other of this.#workers.values()) if (other !== worker && isWaiting(other.record)) other.wake()
           this.#sweep()
           this.#deps.onChange()
         },
@@ -175,6 +176,17 @@ export class AllComponents {
     )
     this.#workers.set(component, worker)
     return worker
+  }
+
+  async #matesOf(component: string): Promise<readonly Mate[]> {
+    const mates = this.workers.map(async (worker) => {
+      const { record } = worker
+      if (record === undefined || worker.component === component) return []
+      const slot = record.open?.to ?? record.staged
+      const spec = slot && (await readSlot(this.#deps, worker.component, slot.id))
+      return [mateOf({ component: worker.component, record, order: worker.order, probes: worker.probes }, spec)]
+    })
+    return (await Promise.all(mates)).flat()
   }
 
   #sweep(): void {
@@ -201,6 +213,9 @@ export class AllComponents {
     return refusal === undefined ? undefined : { because: 'SkewRefused', what: refusal }
   }
 }
+
+const isWaiting = (record: ComponentRecord | undefined): boolean =>
+  record?.state === 'Staged' || record?.open?.reboot !== undefined
 
 /** The version that a switch would install. */
 const staged = ({ component, record }: ComponentWorker): ComponentTarget => ({ name: component, ...record?.target })

@@ -17,7 +17,8 @@ import {
   rebootBack,
   rebootTo,
 } from './reboot.ts'
-import type { ComponentRecord, OnRemoval, OpenSwitch, SecondStart, Slot } from './record.ts'
+import type { ComponentRecord, OnRemoval, OpenSwitch, SecondStart, SharedWith, Slot } from './record.ts'
+import { type Mate, gathering, gatheringBack, settlingMate, sharedVerdict } from './shared-reboot.ts'
 import { isPinned, isSlotOf, targetOf } from './record.ts'
 
 /** Unread: the Machine was not read yet, neither now nor before a restart. Nothing is removed until then. None: the Machine does not list the component. */
@@ -79,6 +80,8 @@ export interface ComponentSeen {
   readonly isKernel?: boolean
   /** Absent where machines do not reboot. */
   readonly boot?: Boot | undefined
+  /** The other components of the machine, where a reboot is to be prepared, is pending, or was shared. */
+  readonly mates?: readonly Mate[]
 }
 
 export type ComponentAction =
@@ -90,6 +93,7 @@ export type ComponentAction =
       readonly forReboot?: boolean
       readonly reason: string
     }
+  | { readonly kind: 'ShareReboot'; readonly with: readonly SharedWith[]; readonly reason: string }
   | { readonly kind: 'Reboot'; readonly reason: string }
   | { readonly kind: 'ReadNode'; readonly reason: string }
   | { readonly kind: 'Switch'; readonly to: Slot; readonly permit: string | undefined; readonly reason: string }
@@ -223,6 +227,9 @@ function planPermitted(seen: ComponentSeen, staged: Slot, permit: string): Compo
   const reading = seen.permit?.permit === permit ? seen.permit : undefined
   const forReboot = seen.needsReboot === true && isRebootFor(staged, seen.record?.current, permit)
   if (forReboot && !canReboot(seen)) return waitForMachine(seen)
+  const settling = forReboot && seen.boot !== undefined ? settlingMate(seen.mates ?? [], seen.boot) : undefined
+  if (settling !== undefined)
+    return wait(`waiting for ${settling}, for which the machine has rebooted`, PERMIT_RETRY_MS)
   if (reading === undefined)
     return act({
       kind: 'ReadPermit',
@@ -312,6 +319,13 @@ function planOpenSwitch(seen: ComponentSeen): ComponentPlan {
   if (open?.phase === 'GoingBack')
     return act({ kind: 'RollBack', because: 'RolledBackByAgent', reason: record?.message ?? INTERRUPTED_ROLLBACK })
   if (open?.phase === 'Switching') return act({ kind: 'ContinueSwitch', reason: 'the switch was interrupted' })
+  const shared = open && sharedVerdict(open, seen.mates ?? [])
+  if (shared?.kind === 'Failed')
+    return act({
+      kind: 'RollBack',
+      because: 'RebootShared',
+      reason: `${shared.component} shared the reboot and failed`,
+    })
   const second = open?.secondStart
   if (second?.isStarted === false) return startAgain(second.how)
   const isOver = process === 'Crashed' || process === 'Frozen' || (process === 'Ended' && probes.verdict === 'Failing')
@@ -323,9 +337,10 @@ function planOpenSwitch(seen: ComponentSeen): ComponentPlan {
     case 'Failing':
       return act({ kind: 'RollBack', because: 'ProbeFailed', reason: probes.message ?? 'a probe fails' })
     case 'Passing':
-      return probes.isSettled
+      if (!probes.isSettled) return wait('waiting for the settle window to end')
+      return shared === undefined
         ? act({ kind: 'Commit', reason: 'every probe passed for the whole settle window' })
-        : wait('waiting for the settle window to end')
+        : wait(`settled; waiting for ${shared.component}, which shared the reboot`)
     case 'Unknown':
       return wait('waiting for the probes')
     default:
@@ -337,7 +352,7 @@ const INTERRUPTED_ROLLBACK = 'the rollback was interrupted'
 
 /** Undefined: the switch does not wait for a reboot. */
 function planReboot(
-  { record, boot, permit, isNodeFrozen = false, isNodePending }: ComponentSeen,
+  { record, boot, permit, isNodeFrozen = false, isNodePending, mates = [] }: ComponentSeen,
   open: OpenSwitch,
 ): ComponentPlan | undefined {
   if (boot === undefined) return undefined
@@ -349,6 +364,12 @@ function planReboot(
     isNodeFrozen,
     isNodePending,
   })
+  const isNext = step?.kind === 'ReadPermit' || step?.kind === 'ReadNode' || step?.kind === 'Reboot'
+  const own = { component: record?.component ?? '', open, boot, mates }
+  const first = isNext ? (isBack ? gatheringBack : gathering)(own) : undefined
+  if (first?.kind === 'Share')
+    return act({ kind: 'ShareReboot', with: first.with, reason: 'one reboot for all of them' })
+  if (first !== undefined) return wait(first.why, PERMIT_RETRY_MS)
   switch (step?.kind) {
     case undefined:
       return undefined

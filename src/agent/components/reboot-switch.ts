@@ -11,7 +11,7 @@ import type { Cause } from './cause.ts'
 import type { SlotOf } from './effect.ts'
 import type { Journal } from './journal.ts'
 import { type RebootPort, isRebootFor, isRebooted } from './reboot.ts'
-import type { OpenSwitch, PendingReboot } from './record.ts'
+import type { OpenSwitch, PendingReboot, SharedWith } from './record.ts'
 
 export interface RebootSwitchDeps {
   readonly log: Logger
@@ -70,6 +70,13 @@ export class RebootSwitch {
     // Before the reboot is recorded: a power cut from there on must boot it too.
     await this.#kernel.arm(version)
     await this.#journal.write({ open: { ...armed, reboot: await this.#pendingReboot() } })
+  }
+
+  /** Power cuts from there on find them together. */
+  async share(others: readonly SharedWith[]): Promise<void> {
+    const { open, message } = this.#journal.record ?? {}
+    if (open?.reboot === undefined) return
+    await this.#journal.write({ open: { ...open, reboot: { ...open.reboot, with: others } }, message })
   }
 
   /** The caller has read the permit as Granted in this pass. */

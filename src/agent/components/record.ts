@@ -46,8 +46,16 @@ export interface PendingReboot {
   readonly upMs: number
 }
 
+/** Another component that takes effect with the same reboot, and the version that it switches to. */
+export interface SharedWith {
+  readonly component: string
+  readonly digest: string
+}
+
 /** The reboot to the new version, and the boots after it. */
 interface OpenReboot extends PendingReboot {
+  /** Noted before the reboot is requested: they are committed together, or go back together. Absent: none, or an earlier agent did it. */
+  readonly with?: readonly SharedWith[]
   /** When the agent last requested it, by the wall clock. Absent: not yet, or an earlier agent did. */
   readonly requestedAt?: number
   /** The boot in which the new version was started. */
@@ -150,10 +158,14 @@ const isReboot = (v: unknown): boolean =>
   typeof v['from'] === 'string' &&
   typeof v['since'] === 'number' &&
   typeof v['upMs'] === 'number' &&
+  (v['with'] === undefined || (Array.isArray(v['with']) && v['with'].every(isSharedWith))) &&
   (v['requestedAt'] === undefined || typeof v['requestedAt'] === 'number') &&
   (v['boot'] === undefined || typeof v['boot'] === 'string') &&
   (v['settlesBy'] === undefined || typeof v['settlesBy'] === 'number') &&
   (v['isSecondBoot'] === undefined || typeof v['isSecondBoot'] === 'boolean')
+
+const isSharedWith = (v: unknown): boolean =>
+  isObject(v) && typeof v['component'] === 'string' && typeof v['digest'] === 'string'
 
 const isSecondStart = (v: unknown): boolean =>
   isObject(v) && typeof v['how'] === 'string' && typeof v['isStarted'] === 'boolean'

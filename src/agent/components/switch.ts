@@ -32,7 +32,7 @@ import { linksOn } from './host-units.ts'
 import { layoutOf } from './layout.ts'
 import { makeLinks } from './links.ts'
 import { maskedError } from './masked.ts'
-import { MAX_PINS, type ComponentRecord, type Pin, type RemovalPlan, type Slot } from './record.ts'
+import { MAX_PINS, type ComponentRecord, type Pin, type RemovalPlan, type SharedWith, type Slot } from './record.ts'
 import { RebootSwitch, type RebootSwitchDeps, type Then } from './reboot-switch.ts'
 import { readSlot, removeSlot } from './slot.ts'
 import { agentErrors } from '../agent-errors.ts'
@@ -143,6 +143,10 @@ export class Switcher {
   /** The caller has read the permit as Granted in this pass. */
   reboot(): Promise<void> {
     return this.#reboot.request()
+  }
+
+  shareReboot(others: readonly SharedWith[]): Promise<void> {
+    return this.#reboot.share(others)
   }
 
   async commit(): Promise<void> {

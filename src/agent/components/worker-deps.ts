@@ -7,6 +7,7 @@ import type { JournalDeps } from './journal.ts'
 import type { Missing } from './plan.ts'
 import type { PermitReading } from './permit-reading.ts'
 import type { Probe, ProbeAnswer } from './probe.ts'
+import type { Mate } from './shared-reboot.ts'
 import type { StageRequest, Staged } from './stage.ts'
 import type { SwitchDeps } from './switch.ts'
 
@@ -27,6 +28,8 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   readonly isObserved?: () => boolean
   /** The first unmet requirement on other components. */
   readonly missingRequirement: (spec: MachineComponentSpec) => Missing | undefined
+  /** The other components of the machine; absent where there is one. */
+  readonly mates?: () => Promise<readonly Mate[]>
   /** Called when a change may matter to other components. */
   readonly onChange: () => void
 }

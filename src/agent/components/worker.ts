@@ -181,6 +181,10 @@ export class ComponentWorker {
     return this.#journal.load()
   }
 
+  get order(): OrderReading {
+    return this.#order
+  }
+
   setOrder(order: OrderReading): void {
     this.#order = order
     this.wake()
@@ -284,6 +288,7 @@ export class ComponentWorker {
     if (await this.#adoption.inspect(record)) this.#deps.onChange()
     const isNodeFrozen = (await this.#deps.isNodeFrozen?.()) ?? false
     if (isNodeFrozen) this.#asks.refuseAll()
+    const needs = await this.#stagedNeeds(record)
     return {
       order: this.#order,
       record,
@@ -302,8 +307,9 @@ export class ComponentWorker {
       adoption: this.#deps.adoption?.() ?? 'Refuse',
       inTheWay: this.#adoption.inTheWay,
       isNodeFrozen,
-      ...(await this.#stagedNeeds(record)),
+      ...needs,
       boot: await this.#deps.reboots?.boot(),
+      mates: needs.needsReboot || record?.open?.reboot ? ((await this.#deps.mates?.()) ?? []) : [],
     }
   }
 
@@ -342,6 +348,8 @@ export class ComponentWorker {
       case 'ReadPermit':
         this.#permit = await this.#deps.readPermit(action.permit, action.forReboot === true)
         return
+      case 'ShareReboot':
+        return this.#switcher.shareReboot(action.with)
       case 'Reboot':
         this.#probing.stop()
         return this.#switcher.reboot()

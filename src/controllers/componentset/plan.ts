@@ -36,6 +36,7 @@ import { type Rules, rolloutRules } from './slices/rules.ts'
 import type { Blocked, Seen, Status, Slice } from './seen.ts'
 import { type Surroundings, isFailed, versionOf, viewSlice } from './slices/slice-view.ts'
 import { type Progress, statusOf } from './status.ts'
+import { type Ladder, awaitedMate, joinable, laterTogether, rebootedBy } from './slices/shared-reboots.ts'
 import { moveStep } from './slices/steps.ts'
 import { type Track, isSliceTo } from './revisions/tracks.ts'
 import { nextReconcileMs } from './plan-requeue.ts'
@@ -54,6 +55,8 @@ interface Draft {
   readonly waits: Wait[]
   /** Machines of slices that this pass already opened for another component. */
   readonly taken: Set<string>
+  /** Those of them that reboot. */
+  readonly rebooting: Set<string>
   /** What uses the budget: read once, since several components may have to name it. */
   readonly example: () => string | undefined
   /** Slices of steps under inspection, with the machines that have the version. */
@@ -72,6 +75,7 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
     blocks: [...context.blocks],
     waits: [],
     taken: new Set(),
+    rebooting: new Set(),
     example: exampleReader(context),
     probed: [],
     free: context.limit - downCount(context),
@@ -79,7 +83,9 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   }
   // Out-of-date components go first. Otherwise the first by name would take every free slice.
   const inTurn = surveys.toSorted((a, b) => a.updated - b.updated || (a.track.component < b.track.component ? -1 : 1))
-  const slices = [...unwanted(context, draft), ...inTurn.flatMap((survey) => componentSlices(context, survey, draft))]
+  const left = unwanted(context, draft)
+  const ladders = inTurn.map((survey) => movedSlices(context, survey, draft))
+  const slices = [...left, ...ladders.flatMap((own) => [...own.slices, ...nextSlices(context, own, ladders, draft)])]
   draft.actions.push(...orphaned(context, slices))
   const { members, revisions } = context
   const kept = keptEvidence(revisions.all, { blocks: draft.blocks, surveys, members, now })
@@ -162,13 +168,22 @@ function unwanted(context: Context, draft: Draft): readonly Slice[] {
 function surroundings(context: Context): Surroundings {
   const { readingOf, isMember, isOthers, indexOf, rules, now, outage, pause, problem, opening, heldBy, nameOfStep } =
     context
+  const { set, permits } = context.seen
+  const isReboot = ({ component, version }: Slice) => context.specOf(component, version)?.disruption === 'Reboot'
+  const indexOfComponent = (component: string) => indexOf.get(component) ?? -1
+  const shared = {
+    slices: (set.status?.slices ?? []).filter((w) => isAtWork(w) && isReboot(w)),
+    indexOf: indexOfComponent,
+    permits,
+  }
   const isOutage = outage !== undefined
   const isStopped = pause !== undefined || isOutage || problem !== undefined
   return {
     readingOf,
     isMember,
     isOthers,
-    indexOf: (c) => indexOf.get(c) ?? -1,
+    indexOf: indexOfComponent,
+    awaitedBy: (reading, slice) => awaitedMate(reading, slice, shared),
     isHalted: (reading, { phase, recovery }) =>
       isStopped ||
       heldBy(reading) !== undefined ||
@@ -189,8 +204,13 @@ function moveOne(context: Context, slice: Slice, givenUp: GivenUp | undefined, t
   return moved
 }
 
-/** All slices of one component: running ones advance, the step is inspected, the next slice opens. */
-function componentSlices(context: Context, survey: Survey, draft: Draft): readonly Slice[] {
+interface MovedLadder extends Ladder {
+  /** Slices that ask again for their permits. */
+  readonly planned: readonly Slice[]
+}
+
+/** The slices of one component: running ones advance, and the step is inspected. */
+function movedSlices(context: Context, survey: Survey, draft: Draft): MovedLadder {
   const { track } = survey
   const tally = tallyOf(context, survey)
   const before = (context.seen.set.status?.slices ?? []).filter((w) => w.component === track.component)
@@ -200,11 +220,29 @@ function componentSlices(context: Context, survey: Survey, draft: Draft): readon
     if (next !== undefined && !(failure !== undefined && !isBlamed(context, track))) moved.push(next)
     if (failure !== undefined) fail(context, track, failure, draft)
   }
-  if (hasJustFailed(track, draft)) return moved
+  const spec = specToSwitch(context, track)
+  if (hasJustFailed(track, draft))
+    return { survey, slices: moved, planned: [], spec, place: undefined, isFailing: true }
   const { slices, planned } = inspectSteps(context, survey, moved, tally, draft)
-  // After a failure in this reconcile no further slice opens. The other running slices end in the next reconcile.
   const isFailing = hasJustFailed(track, draft) || tally.failed > tally.allowed
-  return isFailing ? [...slices, ...planned] : [...slices, ...opens(context, survey, slices, planned, draft)]
+  const place = placeOf(survey, slices, context.seen.set.spec.rollout.steps, context.counting)
+  return { survey, slices, planned, spec, place, isFailing }
+}
+
+/** After a failure in this reconcile no further slice opens. The other running slices end in the next reconcile. */
+function nextSlices(context: Context, own: MovedLadder, all: readonly Ladder[], draft: Draft): readonly Slice[] {
+  if (own.isFailing) return own.planned
+  const later = own.planned.length > 0 ? undefined : laterTogether(own, all)
+  if (later === undefined) return opens(context, own, draft)
+  draft.waits.push(later)
+  return []
+}
+
+/** A removal is as disruptive as the version it removes. */
+function specToSwitch({ revisions, specOf }: Context, { target, component }: Track) {
+  const isGoing = target !== undefined && target.version === undefined
+  const of = isGoing ? targetIn(revisions.current, component) : target
+  return specOf(component, of?.version)
 }
 
 const hasJustFailed = ({ component, blocked }: Track, { blocks }: Draft): boolean =>
@@ -325,13 +363,8 @@ function runs(reading: Reading, { index, target }: Track): boolean {
   return isThere(standing)
 }
 
-function opens(
-  context: Context,
-  survey: Survey,
-  slices: readonly Slice[],
-  planned: readonly Slice[],
-  draft: Draft,
-): readonly Slice[] {
+function opens(context: Context, own: MovedLadder, draft: Draft): readonly Slice[] {
+  const { survey, slices, planned, spec } = own
   const out: Slice[] = []
   const isRecovery = survey.goingBack.size > 0
   const room = (): Room => ({
@@ -342,19 +375,19 @@ function opens(
     closed: closedFor(context, isRecovery),
     example: draft.example,
   })
-  const { track } = survey
-  // A removal is as disruptive as the version it removes.
-  const isGoing = track.target !== undefined && track.target.version === undefined
-  const of = isGoing ? targetIn(context.revisions.current, track.component) : track.target
-  const spec = context.specOf(track.component, of?.version)
   const { seen, refusals, now, nameOfStep } = context
-  const input = { seen, survey, slices, refusals, spec, now, nameOfStep, taken: draft.taken }
+  const joins = joinable(own, draft.rebooting)
+  const input = { seen, survey, slices, refusals, spec, now, nameOfStep, taken: draft.taken, joins }
+  const opening = (opened: readonly Slice[]) => {
+    for (const name of rebootedBy(own, opened)) draft.rebooting.add(name)
+  }
   for (const slice of planned) {
     const again = askAgain({ ...input, room: room() }, slice)
     draft.actions.push(...again.actions)
     draft.free -= again.costs
     for (const name of again.machines) draft.taken.add(name)
     if (again.slice !== undefined) out.push(again.slice)
+    if (again.slice?.phase === 'AwaitingPermit') opening([again.slice])
     if (again.wait !== undefined) draft.waits.push(again.wait)
   }
   if (planned.length > 0) return out
@@ -362,6 +395,7 @@ function opens(
   draft.actions.push(...opened.actions)
   draft.free -= opened.costs
   for (const name of opened.machines) draft.taken.add(name)
+  opening(opened.slices)
   const { length } = opened.slices
   draft.slices = { atWork: draft.slices.atWork + length, open: draft.slices.open + length }
   if (opened.wait !== undefined) draft.waits.push(opened.wait)

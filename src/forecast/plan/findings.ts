@@ -98,10 +98,11 @@ function skippedText({ cluster, skipped }: ClusterPrediction): RichText {
   return rich`${cluster}: ${own(counted(skipped.length, 'machine is', 'machines are'))} skipped: ${someTexts(each, MOST_SKIPPED)}`
 }
 
-function kernelText(cluster: string, { from, to, bootArguments, machines }: KernelChange): RichText {
+function kernelText(cluster: string, { from, to, bootArguments, sharedWith, machines }: KernelChange): RichText {
   const before = from === undefined ? own('unknown') : from
   const more = bootArguments.length === 0 ? [] : rich` with ${names(bootArguments, MOST_NAMED)}`
-  return rich`${cluster}: Linux ${before} → ${to}${more} on ${own(counted(machines, 'machine'))}, one reboot each; a kernel that does not come up is followed by the one before`
+  const shared = sharedWith.length === 0 ? [] : rich`, shared with ${names(sharedWith, MOST_NAMED)}`
+  return rich`${cluster}: Linux ${before} → ${to}${more} on ${own(counted(machines, 'machine'))}, one reboot each${shared}; a kernel that does not come up is followed by the one before`
 }
 
 type Found = readonly [PlanFinding['level'], RichText]

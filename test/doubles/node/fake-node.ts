@@ -11,6 +11,8 @@ import type { ComponentOrder } from '#api/kinds/machine.ts'
 import { ComponentWorker } from '#agent/components/worker.ts'
 import type { BootHost } from '#agent/os/boot-host.ts'
 import { OperatingSystem } from '#agent/os/os.ts'
+import { type Mate, mateOf } from '#agent/components/shared-reboot.ts'
+import { readSlot } from '#agent/components/slot.ts'
 import { stage } from '#agent/components/stage.ts'
 import { TrustStore } from '#agent/components/trust-store.ts'
 import type { ProbeAnswer } from '#agent/components/probe.ts'
@@ -155,6 +157,8 @@ export interface FakeNodeOptions {
   readonly bootHost?: BootHost
   /** An agent from before there were reboots. */
   readonly hasNoReboots?: boolean
+  /** The other components of the machine, and whether this agent has requested a reboot for one of them. */
+  readonly others?: () => readonly FakeNode[]
 }
 
 export class FakeNode {
@@ -252,7 +256,7 @@ export class FakeNode {
               id: o.bootId ?? 'boot-1',
               upMs: this.upMs?.() ?? o.clock.monotonic(),
               bootedAt: this.bootedAt,
-              isRequested: this.reboots > 0,
+              isRequested: [this, ...(o.others?.() ?? [])].some((node) => node.reboots > 0),
               ...defined({ refusal: o.cannotReboot }),
             }),
             request: async () => {
@@ -271,10 +275,12 @@ export class FakeNode {
           return o.probe?.(content?.split(' ')[1] ?? '') ?? { kind: 'Pass' }
         },
         missingRequirement: () => undefined,
+        mates: async () => (await Promise.all((o.others?.() ?? []).map((node) => node.asMate()))).flat(),
         isNodeFrozen: isNodeFrozen(files, dir),
         onChange: () => {
           const { record, waiting } = this.worker
           this.told.push({ state: record?.state, waiting })
+          for (const node of o.others?.() ?? []) if (node.worker.record?.open?.reboot !== undefined) node.worker.wake()
         },
       },
       component,
@@ -287,10 +293,23 @@ export class FakeNode {
   }
 
   async start(): Promise<void> {
+    await this.load()
+    this.worker.wake()
+  }
+
+  /** An agent loads all components before it continues with one. */
+  async load(): Promise<void> {
     await this.processes.adopt()
     this.processes.onChange(() => this.worker.wake())
     await this.worker.load()
-    this.worker.wake()
+  }
+
+  async asMate(): Promise<readonly Mate[]> {
+    const { record, component, order, probes } = this.worker
+    if (record === undefined) return []
+    const slot = record.open?.to ?? record.staged
+    const spec = slot && (await readSlot({ files: this.#medium, dir: this.dir }, component, slot.id))
+    return [mateOf({ component, record, order, probes }, spec)]
   }
 
   get probes(): ProbeReading {

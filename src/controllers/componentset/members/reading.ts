@@ -256,6 +256,7 @@ function standingAgain(reading: Reading, index: number, target: ComponentTarget)
   if ((report.attempt ?? order.attempt) !== order.attempt) return 'Pending'
   switch (report.state) {
     case 'RolledBack':
+      return isOthersFailure(report) ? 'Pending' : 'Failed'
     case 'Failed':
       return 'Failed'
     case 'Healthy':
@@ -291,7 +292,19 @@ export function reportsFailure({ orders, reports }: Reading, index: number, targ
   if (order === undefined || report === undefined || target.version === undefined) return false
   if (order.version !== target.version) return false
   if (report.desired !== target.version || (report.attempt ?? order.attempt) !== order.attempt) return false
-  return report.state === 'RolledBack' || report.state === 'Failed'
+  return report.state === 'Failed' || (report.state === 'RolledBack' && !isOthersFailure(report))
+}
+
+const SHARED: Reason = 'RebootShared'
+
+/** It shared a reboot with a component that failed, and its machine went back with both. That is no evidence against it. */
+const isOthersFailure = ({ state, reason }: ComponentStatus): boolean => state === 'RolledBack' && reason === SHARED
+
+/** The same for the attempt of the slice that began at this time. */
+export function endedByAnother({ orders, reports }: Reading, index: number, startedAt: string | undefined): boolean {
+  const [order, report] = [orders[index], reports[index]]
+  if (order === undefined || report === undefined || order.slice !== startedAt) return false
+  return report.attempt === order.attempt && isOthersFailure(report)
 }
 
 /** When its agent fell silent, in milliseconds. Undefined if the status does not show it. */

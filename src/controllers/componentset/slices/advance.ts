@@ -176,14 +176,14 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
   const more = report.length > 0 || permit === undefined ? report : renewal(permit, around.now)
   const wait =
     permit !== undefined && isHeldUp(machines)
-      ? permitWait(permit)
+      ? (mateWait(machines) ?? permitWait(permit))
       : (refused(view, around) ?? silent(view) ?? progress(view))
   return waits(counts, isAbove ? tooMany(tally, machines.filter((m) => m.isSwitching).length) : wait, around, more)
 }
 
-const isUnderWay = (m: SliceMachine): boolean => m.end === undefined && !m.isUngranted
+const isUnderWay = (m: SliceMachine): boolean => m.end === undefined && !m.isUngranted && m.awaits === undefined
 
-/** The remaining machines wait for the Defender. That is never the version's fault, however long it takes. */
+/** The remaining machines wait for the Defender, or for another component of their reboot. That is never the version's fault, however long it takes. */
 const isHeldUp = (machines: readonly SliceMachine[]): boolean =>
   machines.some((m) => m.end === undefined) && !machines.some(isUnderWay)
 
@@ -274,6 +274,17 @@ function silent({ machines }: SliceView): Wait | undefined {
     seen: `${found.name} is silent between two versions since ${timestamp(since)}`,
     unblock: `its agent reports again; counted as failed at ${timestamp(since + LOST_AFTER_MS)}`,
   }
+}
+
+function mateWait(machines: readonly SliceMachine[]): Wait | undefined {
+  const found = machines.find((m) => m.end === undefined && m.awaits !== undefined)
+  return (
+    found && {
+      predicate: 'WaitingForOther',
+      seen: `${found.name} is ready, and waits for ${found.awaits}: one reboot for both`,
+      unblock: `${found.awaits} is staged and permitted there, or its slice gives the machine up`,
+    }
+  )
 }
 
 function progress({ machines }: SliceView): Wait {

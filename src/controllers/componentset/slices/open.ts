@@ -115,9 +115,12 @@ export interface OpenInput {
   readonly nameOfStep: (slice: SliceDecision) => string
   /** Machines of slices that this pass already opened for another component. */
   readonly taken: ReadonlySet<string>
+  /** Those of them that reboot, and can reboot for this component too. They cost nothing more, and come before others. */
+  readonly joins: readonly Reading[]
 }
 
-export function openSlice({ seen, survey, slices, room, refusals, spec, now, nameOfStep, taken }: OpenInput): Opened {
+export function openSlice(input: OpenInput): Opened {
+  const { seen, survey, slices, room, refusals, spec, now, nameOfStep, taken, joins } = input
   const { track, sound, broken, goingBack } = survey
   const { target } = track
   if (target === undefined || sound.length + broken.length === 0) return nothing(unmetOf(survey))
@@ -135,12 +138,16 @@ export function openSlice({ seen, survey, slices, room, refusals, spec, now, nam
   const most = Math.min(place.left, MAX_TARGETS)
   const isIdle = room.slices.atWork === 0
   const out = new Set([...taken, ...ownHostsForLater(seen, survey, taken)])
-  const picked = pick(survey, { most, free: room.free, isIdle, spread: rollout.spread, isRecovery, taken: out })
-  const costs = picked.length - picked.filter((r) => broken.includes(r)).length
+  const isJoining = joins.length > 0
+  const picked = isJoining
+    ? pickOrdered(joins, { count: most, domains: rollout.spread, tried: survey.triedByClass, isTaken: () => false })
+    : pick(survey, { most, free: room.free, isIdle, spread: rollout.spread, isRecovery, taken: out })
+  const costs = isJoining ? 0 : picked.length - picked.filter((r) => broken.includes(r)).length
   const wanted = Math.min(place.left, MAX_TARGETS, sound.length + broken.length, room.limit)
   const isAtWork = slices.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
   // One larger slice once half of the budget is free is better than one slice per returning machine.
-  if (picked.length === 0 || (isAtWork && picked.length < Math.ceil(wanted / 2))) return nothing(noBudget(room))
+  if (picked.length === 0 || (!isJoining && isAtWork && picked.length < Math.ceil(wanted / 2)))
+    return nothing(noBudget(room))
   const machines = picked.map((r) => r.name).toSorted()
   const decision: SliceDecision = {
     ...writeSliceTarget(target),
@@ -309,13 +316,16 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   const before = seen.permits.get(slice.permit ?? '')
   const active = activeMachines(slice)
   const wanted = new Set(active)
-  const left = [...survey.sound, ...survey.broken].filter((r) => wanted.has(r.name) && !input.taken.has(r.name))
+  const joins = new Set(input.joins)
+  const left = [...survey.sound, ...survey.broken].filter(
+    (r) => wanted.has(r.name) && (joins.has(r) || !input.taken.has(r.name)),
+  )
   const open = new Map(left.map((r) => [r.name, r]))
   const targets = active.flatMap((name) => open.get(name) ?? [])
   // Machines that can no longer be requested go into the next slice.
   if (targets.length === 0) return { ...nothing(undefined), slice: undefined }
   if (askAgainInMs(before, seen.refusedFor) > 0) return { ...nothing(undefined), slice }
-  const costs = targets.length - targets.filter((r) => survey.broken.includes(r)).length
+  const costs = targets.filter((r) => !joins.has(r) && !survey.broken.includes(r)).length
   const wait = room.closed ?? (costs > room.free ? noBudget(room) : undefined)
   if (wait !== undefined)
     return { ...nothing(wait), slice: { ...slice, waitingFor: waitingSince(slice.waitingFor, wait, now) } }

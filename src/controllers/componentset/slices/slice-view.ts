@@ -4,7 +4,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { activeMachines } from '#api/protocol/part.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import type { TargetResult } from '#permits/permits.ts'
-import { type Reading, type Standing, isLost, standingOf } from '../members/reading.ts'
+import { type Reading, type Standing, endedByAnother, isLost, standingOf } from '../members/reading.ts'
 import type { Rules } from './rules.ts'
 import type { Slice, SliceDecision } from '../seen.ts'
 
@@ -23,6 +23,8 @@ export interface SliceMachine {
   readonly isSwitching: boolean
   /** The permit is granted for other machines, but not yet for this one. */
   readonly isUngranted: boolean
+  /** Ready, and waits for this component, which is to take effect with the same reboot. */
+  readonly awaits: string | undefined
   /** A hold, an outage or a closed window: nothing new starts. */
   readonly isHalted: boolean
 }
@@ -42,6 +44,8 @@ export interface Surroundings {
   readonly rules: Rules
   readonly now: number
   readonly isHalted: (reading: Reading, slice: Slice) => boolean
+  /** The component whose reboot the machine is to share, and which is not ready. */
+  readonly awaitedBy: (reading: Reading, slice: Slice) => string | undefined
   /** Many machines are silent at once. The silence does not count against any version. */
   readonly isOutage: boolean
   readonly nameOfStep: (slice: SliceDecision) => string
@@ -101,7 +105,8 @@ function viewMachine(
   const isHalted = reading !== undefined && around.isHalted(reading, slice)
   const verdict = verdicts.get(target?.uid)?.verdict
   const isUngranted = verdict === 'Waiting'
-  const base = { name, reading, standing, targetUid: target?.uid, result, isUngranted, isHalted }
+  const awaits = reading && around.awaitedBy(reading, slice)
+  const base = { name, reading, standing, targetUid: target?.uid, result, isUngranted, awaits, isHalted }
   const isSwitching = standing === 'Switching' && !isUnavailable
   if (result !== undefined) return { ...base, end: result, isSwitching }
   // Released before a controller crash. It gets no further order under this permit.
@@ -135,6 +140,7 @@ function endOf(
   // Changed on the host since this slice's attempt. Its part is over, and the next slice decides again.
   if (standing === 'Drifted' && reading.orders[index]?.slice === startedAt) return 'Succeeded'
   if (rules.isBlamed(standing, reading)) return 'Failed'
+  if (endedByAnother(reading, index, startedAt)) return 'Released'
   // Silent: no result can be written, and its slot stays until it sends heartbeats again. It stops blocking the slice once it is lost, or if it never
   // started.
   if (reading.health === 'Silent') return isUnavailable || standing !== 'Switching' ? 'Lost' : undefined

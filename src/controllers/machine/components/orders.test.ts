@@ -261,3 +261,57 @@ describe('what is written', () => {
     expect(changedComponents([ordered], [next], [report('Healthy')])).toEqual([next])
   })
 })
+
+describe('two components that reboot the machine', () => {
+  const mate = { component: 'driver', version: '2.1.0', step: 1, number: 0, permit: 'q', machines: ['m-1'] } as const
+  const driverOrder: ComponentOrder = { name: 'driver', version: '2.1.0', attempt: 3, setRef: 'base' }
+  const driverReport = (state: ComponentStatus['state']) =>
+    report(state, { name: 'driver', version: '2.0.0', desired: '2.1.0', attempt: 3 })
+  const driver = definition('Reboot')
+  const driverPermit = (phase: string, verdict = 'Granted') => {
+    const granted = permit(phase, verdict, { component: { name: 'driver', version: '2.1.0' } })
+    return { ...granted, metadata: { name: 'q' } }
+  }
+  const alone = claim('Switching')
+  const joint: Claim = {
+    ...alone,
+    components: [...alone.components, { name: 'driver', version: '2.1.0' }],
+    slices: [...alone.slices, { ...mate, phase: 'Switching' }],
+  }
+  const both = (state: ComponentStatus['state'], more: Partial<OrderInput> = {}): OrderInput => {
+    return {
+      ...ready,
+      components: [order, driverOrder],
+      reports: [report('Staged'), driverReport(state)],
+      claims: [joint],
+      permits: [permit('Granted'), driverPermit('Granted')],
+      definitions: [
+        definition('Reboot'),
+        { ...driver, spec: { ...driver.spec, component: 'driver', version: '2.1.0' } },
+      ],
+      isDrained: true,
+      ...more,
+    }
+  }
+  const names = (input: OrderInput) => planOrders(input).given.map((g) => g.order.name)
+
+  test.each<[string, OrderInput, readonly string[]]>([
+    ['get both orders at once', both('Staged'), ['beacon', 'driver']],
+    ['wait while the other is being fetched', both('Fetching'), []],
+    [
+      'wait while the permit of the other waits',
+      both('Staged', { permits: [permit('Granted'), driverPermit('Requested', 'Waiting')] }),
+      [],
+    ],
+    ['do not wait for one that is healthy already', both('Healthy'), ['beacon']],
+    ['do not wait for one that failed', both('RolledBack'), ['beacon']],
+    [
+      'do not wait for one that its slice has let go',
+      both('Fetching', { claims: [{ ...joint, slices: alone.slices }] }),
+      ['beacon'],
+    ],
+    ['do not wait for one that restarts only', both('Fetching', { definitions: [definition('Reboot')] }), ['beacon']],
+  ])('%s', (_, input, given) => {
+    expect(names(input)).toEqual(given)
+  })
+})

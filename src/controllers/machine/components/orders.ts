@@ -103,7 +103,7 @@ function decideOrder(input: OrderInput, order: ComponentOrder): OrderDecision {
   // A silent agent would carry out the order at some later time, and the drain would be for nothing.
   const { agent = 'Heard' } = input
   const mayAct = order.workload === true || agent === 'Heard' || (agent === 'Unknown' && !needsDrain)
-  if (!mayAct) return { kind: 'As', order: plain }
+  if (!mayAct || awaitedMate(input, order) !== undefined) return { kind: 'As', order: plain }
   const move: ComponentSwitch = { order: plain, permit, needsDrain }
   const facts: OrderFacts = {
     staged:
@@ -125,6 +125,32 @@ function decideOrder(input: OrderInput, order: ComponentOrder): OrderDecision {
   return 'predicate' in step.refusal && step.refusal.predicate === 'drained'
     ? { kind: 'Draining', order: plain, move }
     : { kind: 'As', order: plain }
+}
+
+/** Another component that the same set switches here with a reboot, and that is not ready for its order: the agent reboots once for all that it gets. */
+function awaitedMate(input: OrderInput, order: ComponentOrder): string | undefined {
+  if (!isForReboot(input, order)) return undefined
+  const set = winner(input.claims, order.name, order)?.set
+  const mate = input.components.find((other) => {
+    if (other.name === order.name || !isForReboot(input, other)) return false
+    const claim = winner(input.claims, other.name, other)
+    const slice = claim?.set === set && claim !== undefined ? openSlice(input, claim, other.name) : undefined
+    return slice !== undefined && isOpenForSwitch(slice.phase) && !isReadyOrOver(input, other)
+  })
+  return mate?.name
+}
+
+/** Nothing reboots for a fresh copy. */
+const isForReboot = ({ definitions }: OrderInput, order: ComponentOrder): boolean =>
+  order.canaryRef === undefined &&
+  order.fresh === undefined &&
+  definitionOf(definitions, order)?.spec.disruption === 'Reboot'
+
+function isReadyOrOver(input: OrderInput, order: ComponentOrder): boolean {
+  const report = reportOn(input, order)
+  if (isOrdered(order, report)) return true
+  if (report === undefined || !isReportOf(report, order) || report.state === 'Fetching') return false
+  return report.state !== 'Staged' || grantFor(input, order) !== undefined
 }
 
 /**
