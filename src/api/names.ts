@@ -220,6 +220,10 @@ export const ANNOTATIONS = {
   sshFrom: 'kubenode.io/ssh-from',
   /** On a Machine: a time. A join over SSH that failed before it is tried again. */
   joinAgain: 'kubenode.io/join-again',
+  /** On a pod: how long a drain leaves it for its work to be saved, as in 20m. The rollout or repair bounds it. */
+  drainWait: 'kubenode.io/drain-wait',
+  /** On a pod: when its work was last saved. After the begin of a drain, the drain waits no longer for it and its gang. */
+  checkpointedAt: 'kubenode.io/checkpointed-at',
   /** Comma-separated components that another source declares; `*` for all. */
   declaredElsewhere: 'kubenode.io/declared-elsewhere',
   /** On a rule: comma-separated conditions that something outside of the fleet sets, such as a node-problem-detector of the distribution. */

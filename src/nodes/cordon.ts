@@ -1,5 +1,6 @@
 // Our cordon: one NoSchedule taint while at least one owner wants it. Taint and owners change in one write, so neither exists without the other.
 import { ANNOTATIONS, TAINTS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { Mutation, Swap } from '#runtime/compare-and-swap.ts'
 import type { Clearance } from '#permits/under-permit.ts'
@@ -8,6 +9,8 @@ import type { Node, Taint } from './objects.ts'
 
 export interface CordonClaim {
   readonly reason: string
+  /** RFC 3339. When the work on the node began. */
+  readonly since?: string
   /** RFC 3339. After this the claim no longer counts. */
   readonly until?: string
 }
@@ -34,7 +37,9 @@ export function cordonOwners(node: Node): OwnersRead {
 }
 
 const isClaim = (v: unknown): v is CordonClaim =>
-  isObject(v) && typeof v['reason'] === 'string' && (v['until'] === undefined || typeof v['until'] === 'string')
+  isObject(v) &&
+  typeof v['reason'] === 'string' &&
+  ['since', 'until'].every((k) => v[k] === undefined || typeof v[k] === 'string')
 
 function parsed(text: string): unknown {
   try {
@@ -58,7 +63,8 @@ export function withCordon(node: Node, owner: string, claim: CordonClaim, nowMs:
   const read = cordonOwners(node)
   // An unreadable annotation is only ever replaced when adding a claim: the taint stays either way, so adding is always safe.
   const before = read.kind === 'Owners' ? read.owners : {}
-  return changed(node, { ...alive(before, nowMs), [owner]: claim })
+  const since = before[owner]?.since ?? claim.since
+  return changed(node, { ...alive(before, nowMs), [owner]: { ...claim, ...defined({ since }) } })
 }
 
 /** The node without the owner's claim. The last claim removes the taint. Pure. */

@@ -5,6 +5,7 @@ import { outcomeOf } from '#kube/outcome.ts'
 import type { Clearance } from '#permits/under-permit.ts'
 import { escapeFieldValue } from '#kube/selector.ts'
 import { type Pod, podType } from './objects.ts'
+import { type PodWait, type PodWaits, checkpointAt, podWaitText, podWaits } from './pod-waits.ts'
 
 export interface DrainPlan {
   /** Pods to evict now. */
@@ -13,6 +14,8 @@ export interface DrainPlan {
   readonly going: readonly Pod[]
   /** Pods that must end on their own, or may not be evicted. */
   readonly kept: readonly Pod[]
+  /** Pods that are left for a bounded time, to save their work. */
+  readonly waiting: readonly PodWait[]
 }
 
 /** Options of a drain, besides the budgets. */
@@ -23,6 +26,8 @@ export interface DrainOptions {
   readonly keepsEmptyDir?: boolean
   /** Evict: the default. Wait: until they end on their own. Leave: they stay and block nothing. `*` matches all other namespaces. */
   readonly namespaces?: Readonly<Record<string, 'Evict' | 'Wait' | 'Leave'>>
+  /** Absent: pods are not waited for. */
+  readonly waits?: PodWaits
   /** The other pods stay and block nothing. Absent: all pods. */
   readonly only?: (pod: Pod) => boolean
 }
@@ -34,6 +39,8 @@ const FINISHED: ReadonlySet<string> = new Set(['Succeeded', 'Failed'])
 const MOST_EVICTIONS = 50
 /** Names in a message. The first few show whose pods they are. */
 const MOST_NAMED = 5
+/** Gangs whose pods on other nodes are read in one pass. A node runs one or two. */
+const MOST_GANGS = 8
 /** Limit of pods read per node. Kubelets allow 110 by default, and 500 at most in practice. */
 const MOST_PODS = 1_000
 
@@ -51,10 +58,14 @@ export function drainPlan(pods: readonly Pod[], options: DrainOptions = {}): Dra
   const isGoing = (p: Pod) => p.metadata.deletionTimestamp !== undefined
   const isKept = (p: Pod) => wayOf(p) === 'Wait' || (options.keepsEmptyDir === true && hasEmptyDir(p))
   const left = moving.filter((p) => !isGoing(p))
+  const evictable = left.filter((p) => !isKept(p))
+  const waiting = podWaits(evictable, options.waits)
+  const isLeft = new Set(waiting.flatMap(({ pods: members }) => members))
   return {
-    evict: left.filter((p) => !isKept(p)).slice(0, MOST_EVICTIONS),
+    evict: evictable.filter((p) => !isLeft.has(p)).slice(0, MOST_EVICTIONS),
     going: moving.filter(isGoing),
     kept: left.filter(isKept),
+    waiting,
   }
 }
 
@@ -77,6 +88,8 @@ export type Drain =
       readonly first: string
       readonly blockedBy?: string
       readonly blocked?: readonly string[]
+      /** The work that it waits for. */
+      readonly waiting?: string
     }
   /** The node's pods are unknown. Nothing was done, or not everything. */
   | { readonly kind: 'Unknown'; readonly error: Error }
@@ -97,7 +110,10 @@ export async function drainPass(
 ): Promise<Drain> {
   const listed = await outcomeOf(() => podsOn(client, node, signal))
   if (listed.kind !== 'Applied') return { kind: 'Unknown', error: listed.error }
-  const { evict, going, kept } = drainPlan(listed.object, options)
+  const { evict, going, kept, waiting } = drainPlan(
+    listed.object,
+    await withCheckpoints(client, listed.object, options, signal),
+  )
   const byBudget: string[] = []
   let deleted = 0
   for (const pod of evict) {
@@ -106,13 +122,39 @@ export async function drainPass(
     if (evicted.kind === 'Stale') deleted++
     else if (evicted.kind !== 'Applied') byBudget.push(podName(pod))
   }
-  const left = evict.length - deleted + going.length + kept.length
-  const first = evict[0] ?? going[0] ?? kept[0]
+  const [wait] = waiting
+  const left = evict.length - deleted + going.length + kept.length + waiting.flatMap((w) => w.pods).length
+  const first = evict[0] ?? going[0] ?? kept[0] ?? wait?.pods[0]
   if (left === 0 || first === undefined) return { kind: 'Drained' }
   const [blockedBy] = byBudget
   const blocked = [...byBudget, ...kept.map(podName)].slice(0, MOST_NAMED)
-  const named = { ...defined({ blockedBy }), ...(blocked.length > 0 && { blocked }) }
+  const named = {
+    ...defined({ blockedBy, waiting: wait && podWaitText(wait) }),
+    ...(blocked.length > 0 && { blocked }),
+  }
   return { kind: 'Draining', left, first: podName(first), ...named }
+}
+
+/** A gang saves its work once, by any of its pods. Without an answer it is waited for until its time is over. */
+async function withCheckpoints(
+  client: KubeClient,
+  pods: readonly Pod[],
+  options: DrainOptions,
+  signal: AbortSignal | undefined,
+): Promise<DrainOptions> {
+  const { waits } = options
+  const { waiting } = drainPlan(pods, options)
+  if (waits === undefined || waiting.length === 0) return options
+  const checkpoints = new Map<string, number>()
+  for (const { gang } of waiting.filter(({ gang: { label } }) => label !== undefined).slice(0, MOST_GANGS)) {
+    const labelSelector = `${gang.label?.name ?? ''}=${gang.label?.value ?? ''}`
+    const listing = { namespace: gang.namespace, labelSelector, limit: MOST_PODS, ...defined({ signal }) }
+    const read = await outcomeOf(() => client.list(podType, listing))
+    if (read.kind !== 'Applied') continue
+    const times = read.object.items.flatMap((pod) => checkpointAt(pod) ?? [])
+    if (times.length > 0) checkpoints.set(gang.key, Math.max(...times))
+  }
+  return { ...options, waits: { ...waits, checkpoints } }
 }
 
 export const podName = ({ metadata: { namespace = 'default', name = '' } }: Pod): string => `${namespace}/${name}`

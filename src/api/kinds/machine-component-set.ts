@@ -95,6 +95,11 @@ const rollout = s.obj('How a new version is rolled out.', {
   ),
   soak: s.fallback(f.duration('How long a step is watched before the next one opens.'), '10m'),
   inspections: s.optional(s.mapList('Checks that must pass after each step.', inspection, { keys: ['name'], max: 16 })),
+  podWait: s.optional(
+    f.duration(
+      'The longest time that a drain leaves pods that ask for it with the annotation kubenode.io/drain-wait, until their work is saved. Shorter than progressDeadline. If absent: none are waited for.',
+    ),
+  ),
   progressDeadline: s.fallback(f.duration('Time without progress after which the rollout counts as failed.'), '30m'),
   onFailure: s.fallback(s.choice('What happens if a revision fails.', ['Pause', 'Rollback']), 'Pause'),
   spread: s.fallback(

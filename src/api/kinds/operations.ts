@@ -74,6 +74,11 @@ const operations = {
     s.obj('Drains the node within disruption budgets.', {
       timeout: s.fallback(f.duration('Timeout after which the step fails.'), '15m'),
       gracePeriod: s.optional(f.duration('Overrides the grace period of the pods.')),
+      podWait: s.optional(
+        f.duration(
+          'The longest time that pods are left that ask for it with the annotation kubenode.io/drain-wait, until their work is saved. If absent: none are waited for.',
+        ),
+      ),
       usersOf: s.optional(
         s.choice(
           'Device moves only the pods that may use a faulty accelerator, by the conditions of the node and the evidence of this repair; all pods where that is not known. If absent: all pods.',

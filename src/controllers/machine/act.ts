@@ -9,7 +9,9 @@ import { assertNever, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
-import { drainPass } from '#nodes/drain.ts'
+import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
+import { type DrainOptions, drainPass } from '#nodes/drain.ts'
 import { type Node, type Pod, nodeType, podType } from '#nodes/objects.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
 import { type Authority, type Clearance, type ReadPermit, underPermit } from '#permits/under-permit.ts'
@@ -167,10 +169,11 @@ function disrupt(
   switch (action.kind) {
     case 'Cordon': {
       const nodeTools = { client, clock, random, fieldManager, signal }
-      return cordon(clearance, nodeTools, nodeRef, action.owner, action.claim).then(swapped)
+      const claim = { ...action.claim, since: timestamp(clock.now()) }
+      return cordon(clearance, nodeTools, nodeRef, action.owner, claim).then(swapped)
     }
     case 'Drain':
-      return drain(clearance, client, nodeRef.name, signal)
+      return drain(clearance, client, nodeRef.name, defined({ waits: action.waits }), signal)
     case 'ReplacePods':
       return replacePods(clearance, client, action.pods, signal)
     case 'Uninstall':
@@ -261,9 +264,10 @@ async function drain(
   clearance: Clearance,
   client: KubeClient,
   node: string,
+  options: DrainOptions,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const pass = await drainPass(clearance, client, node, signal)
+  const pass = await drainPass(clearance, client, node, signal, options)
   return pass.kind === 'Unknown'
     ? outdated(shortened(`cannot list the pods of ${node}: ${pass.error.message}`, 200))
     : applied

@@ -3,8 +3,10 @@ import type { Reason } from '#api/catalogue.ts'
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { AcceptanceStatus, ComponentStatus, Machine, Provisioning } from '#api/kinds/machine.ts'
 import { counted } from '#lib/counted.ts'
+import { defined } from '#lib/defined.ts'
 import { type CordonClaim, REMOVAL_OWNER, cordonOwners } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
+import { type PodWaits, podWaitText } from '#nodes/pod-waits.ts'
 import { type Node, type Pod, hasTaint } from '#nodes/objects.ts'
 import { TAINTS } from '#api/names.ts'
 import type { Rebooting } from '#api/protocol/rebooting.ts'
@@ -61,7 +63,7 @@ export type MachineAction =
       readonly reason: string
     }
   | { readonly kind: 'Uncordon'; readonly owner: string; readonly reason: string }
-  | { readonly kind: 'Drain'; readonly by: Authority; readonly reason: string }
+  | { readonly kind: 'Drain'; readonly by: Authority; readonly waits?: PodWaits; readonly reason: string }
   | PermitAction
   /** Writes the host's provider id and location. */
   | {
@@ -120,17 +122,29 @@ export const SWITCH_OWNER = 'machine/switch/'
 export const DELETE_OWNER = REMOVAL_OWNER
 
 /** Drained: cordoned by us, pods read, and none left to evict. */
-export function isDrained({ node }: Pick<Seen, 'node'>, pods: Seen['pods']): boolean | undefined {
+export function isDrained({ node }: Pick<Seen, 'node'>, pods: Seen['pods'], waits?: PodWaits): boolean | undefined {
   if (pods === undefined || node === undefined) return undefined
-  const { evict, going } = drainPlan(pods)
+  const { evict, going, waiting } = drainPlan(pods, defined({ waits }))
   const read = cordonOwners(node)
   const isOurs = read.kind === 'Owners' && Object.keys(read.owners).length > 0 && hasTaint(node, TAINTS.cordon)
-  return isOurs && evict.length === 0 && going.length === 0
+  return isOurs && evict.length === 0 && going.length === 0 && waiting.length === 0
 }
 
-export const podsSeen = ({ pods }: Pick<Seen, 'pods'>): string => {
+/** From the last of our cordons for a switch. Undefined: no policy lets pods ask for time, or an older controller cordoned the node. */
+export function switchWaits({ node, claims }: Pick<Seen, 'node' | 'claims'>, now: number): PodWaits | undefined {
+  const mostMs = Math.max(0, ...claims.map((c) => c.podWaitMs ?? 0))
+  const read = node && cordonOwners(node)
+  if (mostMs === 0 || read?.kind !== 'Owners') return undefined
+  const ours = Object.entries(read.owners).filter(([owner]) => owner.startsWith(SWITCH_OWNER))
+  const since = Math.max(...ours.map(([, claim]) => Date.parse(claim.since ?? '')))
+  return Number.isFinite(since) ? { since, now, mostMs } : undefined
+}
+
+export const podsSeen = ({ pods }: Pick<Seen, 'pods'>, waits?: PodWaits): string => {
   if (pods === undefined) return 'the pods of the node could not be listed'
-  const { evict, going } = drainPlan(pods)
+  const { evict, going, waiting } = drainPlan(pods, defined({ waits }))
+  const [wait] = waiting
+  if (wait !== undefined && evict.length + going.length === 0) return podWaitText(wait)
   const [first] = [...evict, ...going]
   return first === undefined
     ? 'no pods left'

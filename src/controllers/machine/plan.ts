@@ -13,8 +13,17 @@ import { readmissionOf } from '#identity/readmitted.ts'
 import { untilLateJoin } from './provisioning/late-join.ts'
 import { isObserved, nodeNameOf } from '#nodes/machine-node.ts'
 import { isNodeReady } from '#nodes/objects.ts'
+import type { PodWaits } from '#nodes/pod-waits.ts'
 import { SECRET_REQUEUE_MS } from '#identity/secrets/secret-refs.ts'
-import { DRAIN_REQUEUE_MS, type MachineAction, type MachinePlan, isDrained, noticeOf, podsSeen } from './actions.ts'
+import {
+  DRAIN_REQUEUE_MS,
+  type MachineAction,
+  type MachinePlan,
+  isDrained,
+  noticeOf,
+  podsSeen,
+  switchWaits,
+} from './actions.ts'
 import { desiredComponents } from './components/desired.ts'
 import { LOST_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats/heartbeats.ts'
 import { acceptancePlan } from './acceptance/plan.ts'
@@ -97,7 +106,8 @@ function planManaged(seen: Seen, now: number): MachinePlan {
   if (provision !== undefined && !isTokenValid(seen, now))
     return tokenWait(now - Date.parse(machine.metadata.creationTimestamp ?? ''))
   if (provision !== undefined) return provisionPlan(seen, provision, now)
-  const { components, orders } = componentsOf(seen)
+  const waits = switchWaits(seen, now)
+  const { components, orders } = componentsOf(seen, waits)
   const workloads = workloadReadings(seen, now)
   const acceptance = acceptancePlan(seen, isNodeReady(seen.node) && areComponentsIn(seen, components), now)
   const publicKey = sealingKeyOf(seen.machine)
@@ -109,7 +119,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
     ...componentActions(seen, components, orders),
     ...workloads.flatMap((reading) => replaceActions(seen, reading)),
     ...cordonActions(seen, components, orders),
-    ...drainActions(seen, orders),
+    ...drainActions(seen, orders, now),
     ...claimActions(seen),
     ...nodeActions(seen, components),
     ...powerCycleActions(seen),
@@ -146,7 +156,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
       ? { ...sealWait(sealing), ...joinWait(seen) }
       : {
           doing: 'Draining' as const,
-          waiting: { predicate: 'Drained', seen: podsSeen(seen), unblock: 'the pods have left the node' },
+          waiting: { predicate: 'Drained', seen: podsSeen(seen, waits), unblock: 'the pods have left the node' },
         }),
   }
 }
@@ -359,7 +369,10 @@ function tokenWait(ageMs: number): MachinePlan {
   return { actions: [], notices: [], waiting, requeueAfter: tokenCheckMs(ageMs) }
 }
 
-function componentsOf(seen: Seen): { readonly components: Orders['components']; readonly orders: Orders } {
+function componentsOf(
+  seen: Seen,
+  waits: PodWaits | undefined,
+): { readonly components: Orders['components']; readonly orders: Orders } {
   const { machine, claims, marks, permits, definitions, pods } = seen
   const { components: current = [] } = machine.spec
   const reports = machine.status?.components ?? []
@@ -382,7 +395,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
     marks,
     permits,
     definitions,
-    isDrained: isDrained(seen, pods),
+    isDrained: isDrained(seen, pods, waits),
     letGo: letGoFrom(machine),
     ...defined({ endedFor: seen.endedFor }),
     isHeld: seen.hold !== undefined || isNodeFrozen(machine) || machine.spec.adoption === 'Preview',

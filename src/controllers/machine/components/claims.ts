@@ -10,6 +10,7 @@ import { matchesLabels } from '#kube/selector.ts'
 import type { LabelSelector } from '#api/schema/labels.ts'
 import type { Claim, Mark } from './desired.ts'
 import { defined } from '#lib/defined.ts'
+import { parseDuration } from '#lib/duration.ts'
 
 /** A kept revision of a set; its data holds the declared components. */
 export type ControllerRevision = BuiltIn['ControllerRevision']
@@ -59,6 +60,7 @@ export function claimOf(
     slices: status.slices ?? [],
     // Of any revision: the status names the blocks still in force.
     blocked: blocked.map((b) => b.component),
+    podWaitMs: parseDuration(spec.rollout.podWait ?? '0s'),
     lastGood: current === undefined ? [] : wantedIn(recorded(current)?.components),
   }
 }

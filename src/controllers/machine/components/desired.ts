@@ -44,6 +44,8 @@ export interface Claim {
   readonly blocked: readonly string[]
   /** The last version that was good on all machines, if known. */
   readonly lastGood: readonly ComponentVersion[]
+  /** The longest time that pods may ask a drain for. */
+  readonly podWaitMs?: number
 }
 
 /** What a canary gives a machine that it marked. */

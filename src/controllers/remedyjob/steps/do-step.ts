@@ -86,7 +86,13 @@ async function disrupt(
       )
     }
     case 'drain':
-      return drain(clearance, tools.client, node.name, drainOptionsOf(argumentsOf(operation, name), step, seen), signal)
+      return drain(
+        clearance,
+        tools.client,
+        node.name,
+        drainOptionsOf(argumentsOf(operation, name), step, seen, tools.clock.now()),
+        signal,
+      )
     case 'reboot':
       return reboot(clearance, tools, seen, signal)
     case 'fence':
@@ -103,10 +109,15 @@ async function disrupt(
 }
 
 const drainOptionsOf = (
-  { gracePeriod, deleteEmptyDir, namespaces = [] }: NonNullable<Operation['drain']>,
+  { gracePeriod, podWait, deleteEmptyDir, namespaces = [] }: NonNullable<Operation['drain']>,
   step: JobStep,
   { job }: Seen,
+  now: number,
 ): DrainOptions => ({
+  ...(podWait !== undefined &&
+    step.startedAt !== undefined && {
+      waits: { since: Date.parse(step.startedAt), now, mostMs: parseDuration(podWait) },
+    }),
   ...defined({ only: usersOfFaulty(job, step) }),
   keepsEmptyDir: !deleteEmptyDir,
   namespaces: Object.fromEntries(namespaces.map(({ name, pods }) => [name, pods])),
@@ -123,8 +134,10 @@ async function drain(
   const pass = await drainPass(clearance, client, node, signal, options)
   if (pass.kind === 'Drained') return applied({ outcome: 'Succeeded', output: 'no pods left to evict' })
   if (pass.kind === 'Unknown') return outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
-  const { left, first, blockedBy, blocked = [] } = pass
+  const { left, first, blockedBy, blocked = [], waiting } = pass
   const some = counted(left, 'pod left', 'pods left')
+  if (blocked.length === 0 && waiting !== undefined)
+    return applied({ output: `${some}; ${waiting}`, againMs: BLOCKED_REQUEUE_MS })
   if (blocked.length === 0) return applied({ output: `${some}, such as ${first}`, againMs: GOING_REQUEUE_MS })
   const why =
     blockedBy === undefined
