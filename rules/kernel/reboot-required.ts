@@ -9,8 +9,8 @@ export const rebootRequired: NodeRemedierInput['spec'] = {
   priority: -10,
   ladder: [
     {
-      operations: [{ cordon: {} }, { drain: { deleteEmptyDir: true } }, { reboot: {} }],
-      timeout: '45m',
+      operations: [{ cordon: {} }, { drain: { deleteEmptyDir: true, timeout: '35m', podWait: '20m' } }, { reboot: {} }],
+      timeout: '1h',
       verify: { conditionCleared: 'RebootRequired', stableFor: '2m' },
     },
   ],

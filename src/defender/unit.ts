@@ -3,6 +3,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { LABELS, TAINTS } from '#api/names.ts'
+import type { NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { REMOVAL_OWNER, isCordonedBy } from '#nodes/cordon.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
@@ -41,6 +42,8 @@ export interface Unit {
   /** Both its agent and its kubelet are silent. If both fail together, the machine or its network is the cause. */
   readonly isCutOff: boolean
   readonly badComponents: ReadonlySet<string>
+  /** Since when its Node asks for a reboot; undefined while it does not. */
+  readonly rebootAskedAt?: number | undefined
   readonly source: KubeObject
 }
 
@@ -68,6 +71,7 @@ export function machineUnit(machine: Machine, node: KubeObject | undefined): Uni
     isSilent: isSilent(machine, node),
     isCutOff: conditionStatus(machine, 'AgentReachable') === 'False' && conditionStatus(node, 'Ready') === 'Unknown',
     badComponents: badComponents(machine),
+    rebootAskedAt: rebootAskedAt(node),
     source: machine,
   }
 }
@@ -77,6 +81,14 @@ const conditionsOf = (o: KubeObject | undefined): readonly Condition[] =>
 
 const conditionStatus = (o: KubeObject | undefined, type: string): Condition['status'] | undefined =>
   conditionsOf(o).find((c) => c.type === type)?.status
+
+const REBOOT_ASKED: keyof typeof NODE_CONDITIONS = 'RebootRequired'
+
+function rebootAskedAt(node: KubeObject | undefined): number | undefined {
+  const asked = conditionsOf(node).find((c) => c.type === REBOOT_ASKED && c.status === 'True')
+  const at = Date.parse(asked?.lastTransitionTime ?? '')
+  return Number.isNaN(at) ? undefined : at
+}
 
 /** Phases in which a machine is known not to serve. A machine that is being deleted serves until it is drained. */
 const OUT: ReadonlySet<string> = new Set(['Installing', 'Repairing', 'Draining', 'Failed', 'Lost'])
@@ -187,6 +199,7 @@ export function nodeUnit(node: KubeObject): Unit {
     isSilent: ready === 'Unknown',
     isCutOff: false,
     badComponents: new Set(),
+    rebootAskedAt: rebootAskedAt(node),
     source: node,
   }
 }

@@ -111,6 +111,11 @@ const spec = s.obj('The permitted disruption.', {
       max: 16,
     }),
   ),
+  rebootDeadline: s.optional(
+    f.duration(
+      'How long a Node may ask for a reboot (its condition RebootRequired). Repairs that reboot it then wait for no window any more, only for blackouts and everything else. If absent, windows hold them forever.',
+    ),
+  ),
   blackouts: s.optional(s.list('No disruption is permitted during these periods.', blackout, { max: 64 })),
   breaker: s.optional(breaker),
   healthFloor: s.optional(

@@ -1,7 +1,10 @@
 // Times when a policy allows disruption, and times when it never does.
 import { timestamp } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { isOver } from '#nodes/faults/maintenance.ts'
+import { REPAIRER } from '../blame/failing.ts'
 import type { CompiledPolicy } from '../compile-policy.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { GateContext, Question } from '../question.ts'
@@ -32,20 +35,36 @@ export function windowGate(question: Question, { snapshot }: GateContext): reado
       ]
     if (windows.length > 0 && windows.every((w) => w(wall) === undefined)) {
       const next = policy.nextWindow(wall)
+      const overdueAt = rebootOverdueAt(question, policy)
+      if (overdueAt !== undefined && wall >= overdueAt)
+        return [pass('Window', { reason: 'PermitGranted', policy, seen: overdueText(question, policy) })]
       return [
         wait('Window', {
           reason: 'OutsideWindow',
           policy,
           field: '/windows',
           seen: `no maintenance window of ${titleOf(policy)} is open`,
-          limit: next === undefined ? 'none opens again' : `the next one opens at ${timestamp(next)}`,
-          retryAfterMs: Math.min(ASK_AGAIN_MS, next === undefined ? ASK_AGAIN_MS : next - wall),
+          limit: `${next === undefined ? 'none opens again' : `the next one opens at ${timestamp(next)}`}${overdueAt === undefined ? '' : `, and none is needed from ${timestamp(overdueAt)}`}`,
+          retryAfterMs: Math.min(ASK_AGAIN_MS, (next ?? Infinity) - wall, (overdueAt ?? Infinity) - wall),
         }),
       ]
     }
     return [pass('Window', { reason: 'PermitGranted', policy })]
   })
 }
+
+/** Looked up on the Node: a requester may not say how long it has waited. Undefined: windows hold it. */
+function rebootOverdueAt({ permit, unit }: Question, { spec }: CompiledPolicy): number | undefined {
+  const { requester, operations } = permit.spec
+  if (spec.rebootDeadline === undefined || requester.kind !== REPAIRER) return undefined
+  if (!operations.includes('Reboot') || !operations.every((o) => REBOOTING.has(o))) return undefined
+  return unit.rebootAskedAt === undefined ? undefined : unit.rebootAskedAt + parseDuration(spec.rebootDeadline)
+}
+
+const REBOOTING: ReadonlySet<Disruption> = new Set<Disruption>(['NoDisruption', 'Cordon', 'Drain', 'Reboot'])
+
+const overdueText = ({ unit }: Question, policy: CompiledPolicy): string =>
+  `${unit.name} asks for a reboot since ${timestamp(unit.rebootAskedAt ?? 0)}, longer than ${policy.spec.rebootDeadline ?? ''} (rebootDeadline of ${titleOf(policy)})`
 
 /** People who wait for it want to know whom to ask. */
 const titleOf = ({ name, spec: { owner } }: CompiledPolicy): string =>

@@ -21,7 +21,7 @@ import { type FreeHistory, followFree, judgeRates, RATE_NEEDS_MS } from './disk-
 import { diskRoom, judgeDisks } from './disk.ts'
 import { followSleepers, judgeHung, sleepingTask, type Sleeper } from './hung-tasks.ts'
 import type { Reading } from './reading.ts'
-import { judgeReboot, REBOOT_FILES, REBOOT_PACKAGES } from './reboot-required.ts'
+import { rebootRequired } from './reboot-detection.ts'
 import { askNames, hasNameServers, judgeNames, namesToAsk, NOT_ASKED } from './name-lookups.ts'
 import { judgeLatency, slowInARow } from './latency.ts'
 import { judgeReadOnly, namedBefore, parseMounts } from './read-only.ts'
@@ -174,7 +174,7 @@ export class Detectors {
       imagePulls: isHost ? this.#imagePulls() : undefined,
       boot: isHost && existsSync(SYSTEMD) ? bootDetection(settings.boot) : undefined,
       hungTasks: isHost ? this.#hungTasks() : undefined,
-      rebootRequired: isHost ? rebootRequired : undefined,
+      rebootRequired: isHost ? () => rebootRequired(this.#deps) : undefined,
       kubelet: isHost ? this.#kubelet() : undefined,
       runtime: isHost ? this.#runtime() : undefined,
     }
@@ -365,11 +365,4 @@ function sleepingTasks() {
         return []
       }
     })
-}
-
-/** Without a list the packages are unknown, and the reboot is needed all the same. */
-async function rebootRequired(): Promise<readonly Reading[]> {
-  const isAsked = REBOOT_FILES.some((path) => existsSync(path))
-  const packages = isAsked ? await readFile(REBOOT_PACKAGES, 'utf8').catch(() => undefined) : undefined
-  return [judgeReboot(isAsked, packages)]
 }
