@@ -9,6 +9,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { createInformer, type Informer } from '#kube/informer.ts'
 import { withoutManagedFields } from '#kube/trim.ts'
 import type { ComponentRecord } from '../components/record.ts'
+import type { OsPort } from '../os/port.ts'
 import { Catalogue } from './catalogue.ts'
 import { noFaults, type HollowFaults } from './faults.ts'
 import { HollowNode } from './node.ts'
@@ -29,6 +30,8 @@ export interface HollowFleetOptions {
   readonly registerNodes?: boolean
   /** Has the provider restart a machine's host. Undefined: no provider can. */
   readonly reboot?: (machine: string) => Promise<void>
+  /** What a machine's host boots. Undefined: hosts have no boot loader. */
+  readonly os?: (machine: string) => OsPort | undefined
 }
 
 /** What is known about a host when it starts. */
@@ -81,11 +84,11 @@ export class HollowFleet {
   ): HollowNode {
     const known = this.#nodes.get(machine)
     if (known !== undefined) return known
-    const { clock, random, log, version, faults = noFaults, leaseMs, registerNodes = true, reboot } = this.#o
+    const { clock, random, log, version, faults = noFaults, leaseMs, registerNodes = true, reboot, os } = this.#o
     const client = this.#clientOf(machine, uid)
     const own = { client, clock, random, log, version, faults, leaseMs, catalogue: this.#catalogue }
     const registerNode = registerNodes && faults.hasKubelet?.(machine) !== true
-    const node = new HollowNode({ ...own, machine, bootId, registerNode, reboot, records, bootedAt })
+    const node = new HollowNode({ ...own, machine, bootId, registerNode, reboot, os, records, bootedAt })
     this.#nodes.set(machine, node)
     node.start()
     const seen = latest ?? this.#informer.store.get({ name: machine })

@@ -1,4 +1,5 @@
 // One hollow node: the agent's own component loops, status and Node report, on a null disk and null processes. Its promises never reject.
+import { defined } from '#lib/defined.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -24,6 +25,7 @@ import { NodeObject } from '../node/node-object.ts'
 import { isSameStatus, nodeStatus } from '../node/node-status.ts'
 import { StatusWriter } from '../node/writer.ts'
 import { readPermit } from '../permits.ts'
+import type { OsPort } from '../os/port.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import { hasReport, machineStatus, passingMs } from '../status/machine-status.ts'
 import { adoptRequests, recordOf } from './adopt.ts'
@@ -50,6 +52,8 @@ export interface HollowNodeOptions {
   readonly registerNode: boolean
   /** Schedules a reboot of the host: another hollow node replaces this one. Undefined: the host cannot reboot. */
   readonly reboot?: ((machine: string) => Promise<void>) | undefined
+  /** What the host boots. Undefined: it has no boot loader. */
+  readonly os?: ((machine: string) => OsPort | undefined) | undefined
   /** What is on its disk after a reboot; undefined: only its Machine shows that. */
   readonly records?: readonly ComponentRecord[] | undefined
 }
@@ -262,6 +266,7 @@ export class HollowNode {
           ? Promise.resolve({ ...SILENT, permit })
           : readPermit(client, permit, { operations, targets: this.#targets(), target }),
       reboots: this.#reboots(),
+      ...defined({ os: this.#o.os?.(this.machine) }),
       readNodePending: () => (this.#isSilent ? Promise.resolve(undefined) : this.#node.isPending()),
       runProbe: (probe, component) => Promise.resolve(this.#answerOf(probe.name, component)),
       onChange: () => this.#reportSoon(),

@@ -39,6 +39,7 @@ import {
 } from '#test/support/fleets/rollout-fleet.ts'
 import { VIRTUAL_EPOCH_MS } from '#test/support/clocks/virtual-clock.ts'
 import type { Actor } from '../process.ts'
+import type { Kernels } from './kernels.ts'
 import { Reboots } from './reboots.ts'
 import type { World } from '../world.ts'
 import { type Rested, restedCopy } from './rested.ts'
@@ -114,6 +115,8 @@ export class Agents {
   lies = 0
   fleet: (Pick<HollowFleet, 'node' | 'add' | 'remove'> & Partial<Pick<HollowFleet, 'reboot'>>) | undefined
   readonly reboots = new Reboots()
+  /** Where versions are kernels. */
+  kernels: Kernels | undefined
 
   constructor(scale: Scale) {
     this.scale = scale
@@ -164,6 +167,7 @@ export const agentsActor = (agents: Agents): Actor => ({
       registerNodes: false,
       faults: faultsOf(agents),
       reboot: async (machine) => agents.reboots.request(machine),
+      os: (machine) => agents.kernels?.port(machine),
     })
     agents.fleet = fleet
     agents.reboots.begin(agents, clock)

@@ -9,7 +9,7 @@ import { checkEveryWrite } from '../harness.ts'
 import { restedMachines } from './bring-to-rest.ts'
 import { rebootMutants } from './reboot-mutants.ts'
 import { BOOTS, POWERS, badWeather } from './reboots.ts'
-import { hanging, rebooted as story } from './stories.ts'
+import { hanging, kernels, rebooted as story } from './stories.ts'
 
 const SEEDS = inFull(50, 2)
 
@@ -39,6 +39,16 @@ test(`F18 ${HUNG_SEEDS} seeds with hosts that hang and a provider that lies: not
   if (isFull) expect(wanted.filter((what) => !happened.has(what))).toEqual([])
 }, 3_600_000)
 
+const KERNEL_SEEDS = inFull(1_000, 3)
+const withKernels = kernels(({ seed }) => badWeather(seededRandom(seed * 6_997 + 5)))
+
+test(`F18 ${KERNEL_SEEDS} seeds of a kernel and its driver: what boots after a power cut is what the agent keeps`, async () => {
+  for (const seed of seeds(KERNEL_SEEDS)) {
+    const run = await runSeed(seed, { story: withKernels, scale: SMALL_SCALE })
+    if (run.violations.length > 0) throw new Error(describeSeed(run, withKernels))
+  }
+}, 7_200_000)
+
 /** Hangs at its first reboot, and its provider restarts it. */
 const hung = hanging(() => {
   let boots = 0
@@ -53,6 +63,12 @@ test('F1 F2 the controllers may die around any write while a machine hangs', asy
 
 /** In the quick run; no multiple of three. */
 const QUICK_WRITES = 10
+
+test('a planted bug is found: a kernel is the default before it was healthy', async () => {
+  const story = kernels(({ seed }) => ({ ...badWeather(seededRandom(seed * 6_997 + 5)), armsForGood: true }))
+  const run = await runSeed(1, { story, scale: SMALL_SCALE })
+  expect(run.violations.map((v) => v.message).join()).toMatch(/boots by default, and 6\.\S+ is kept/)
+}, 600_000)
 
 test.each(rebootMutants)(
   'a planted bug is found: $name',

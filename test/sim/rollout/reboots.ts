@@ -46,6 +46,8 @@ export interface Weather {
   readonly power: () => Power
   /** A planted bug: agents take the request for the beginning of the boot. */
   readonly forgets?: boolean
+  /** A planted bug: a kernel is the default before it was healthy. */
+  readonly armsForGood?: boolean
 }
 
 export const BOOTS: readonly Boot[] = [
@@ -190,20 +192,22 @@ export class Reboots {
       case 'Slow':
         return later(13 * MINUTE_MS, () => this.#boot(machine))
       case 'Hangs':
-        return undefined
+        // The boot loader has booted it once.
+        return this.#agents?.kernels?.boot(machine)
       case 'TooLate':
         return later(19 * MINUTE_MS, () => this.#boot(machine))
       case 'SameBoot':
         return later(BOOT_MS, () => this.#up(machine, this.#bootOf(machine)))
       case 'OldKernel':
         return later(BOOT_MS, () => {
+          if (this.#agents?.kernels !== undefined) return this.#boot(machine, bootedAt, true)
           const { open } =
             this.#agents?.fleet
               ?.node(machine)
               ?.records()
               .find((r) => r.open?.reboot) ?? {}
           this.#oldKernel.set(machine, open?.phase === 'GoingBack' ? undefined : open?.to.version)
-          this.#boot(machine, bootedAt, true)
+          return this.#boot(machine, bootedAt, true)
         })
       case 'LateAgent':
         return later(15.8 * MINUTE_MS, () => this.#boot(machine, bootedAt))
@@ -253,6 +257,7 @@ export class Reboots {
   }
 
   #boot(machine: string, bootedAt = this.#clock?.now() ?? 0, isOldKernel = false): void {
+    this.#agents?.kernels?.boot(machine, isOldKernel)
     const boot = (this.#generation.get(machine) ?? 0) + 1
     this.#generation.set(machine, boot)
     if (!isOldKernel) this.#oldKernel.delete(machine)
@@ -340,7 +345,14 @@ export class Reboots {
         return `${machine} reboots without a permit for it: ${name}`
     }
     if (this.#under.size > limit) return `${this.#under.size} machines reboot, ${limit} may`
-    return this.#wrong ?? this.#keptAnyway()
+    return this.#wrong ?? this.#keptAnyway() ?? this.#bootsAnother()
+  }
+
+  #bootsAnother(): string | undefined {
+    const { kernels, fleet, hosts } = this.#agents ?? {}
+    // A machine that is down has no agent that decides.
+    const up = [...(hosts?.values() ?? [])].map((h) => h.machine).filter((machine) => !this.#under.has(machine))
+    return kernels?.problem(new Map(up.map((machine) => [machine, fleet?.node(machine)?.records() ?? []])))
   }
 
   /** The old version first: whatever hung is not what the machine ends with. */

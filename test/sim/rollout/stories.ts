@@ -22,6 +22,7 @@ import {
   unhold,
   zoneOf,
 } from './fleet.ts'
+import { Kernels, kernelOf } from './kernels.ts'
 import type { Weather } from './reboots.ts'
 
 /** How a fleet is created: at once in the simulator, by requests elsewhere. */
@@ -437,6 +438,47 @@ export const hanging = (weather: (stage: Stage) => Weather): Story => ({
     { name: 'back', act: (w) => declare(w, '1.1.0') },
   ],
 })
+
+/** A kernel, and a driver that is declared with it: both take effect with one reboot. */
+export const kernels = (weather: (stage: Stage) => Weather): Story => {
+  const story = hanging(weather)
+  return {
+    ...story,
+    name: 'kernels and drivers on machines that hang',
+    phases: (agents) => [
+      {
+        name: 'begin',
+        act: (w, g) => {
+          story.phases(agents)[0]?.act(w, g)
+          const { armsForGood } = agents().reboots.weather
+          agents().kernels = new Kernels({ component: 'beacon', first: '1.1.0', armsForGood })
+          for (const version of ['1.1.0', '1.2.0', '1.3.0', BAD]) {
+            const spec = {
+              type: 'OS',
+              disruption: 'Reboot',
+              os: { kernel: kernelOf(version) },
+              install: null,
+              service: null,
+            }
+            w.fake.poke(machineComponent, { name: componentObjectName('beacon', version) }, { spec })
+          }
+          w.fake.plant(machineComponent, definition('1.3.0', 'scribe'))
+          for (const version of ['1.1.0', '1.2.0', '1.3.0'])
+            w.fake.poke(
+              machineComponent,
+              { name: componentObjectName('scribe', version) },
+              { spec: { disruption: 'Reboot' } },
+            )
+          declare(w, '1.1.0', '1.0.0')
+        },
+      },
+      { name: 'forward', act: (w) => declare(w, '1.2.0', '1.1.0') },
+      { name: 'further', act: (w) => declare(w, '1.3.0', '1.2.0') },
+      { name: 'a bad kernel', act: (w) => declare(w, BAD, '1.3.0') },
+      { name: 'back', act: (w) => declare(w, '1.1.0', '1.0.0') },
+    ],
+  }
+}
 
 export const stories: readonly Story[] = [
   goodBump,
