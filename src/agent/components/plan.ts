@@ -18,7 +18,7 @@ import {
   rebootTo,
 } from './reboot.ts'
 import type { ComponentRecord, OnRemoval, OpenSwitch, SecondStart, SharedWith, Slot } from './record.ts'
-import { type Mate, gathering, gatheringBack, settlingMate, sharedVerdict } from './shared-reboot.ts'
+import { type Mate, gathering, gatheringBack, settlingMate, settlingText, sharedVerdict } from './shared-reboot.ts'
 import { isPinned, isSlotOf, targetOf } from './record.ts'
 
 /** Unread: the Machine was not read yet, neither now nor before a restart. Nothing is removed until then. None: the Machine does not list the component. */
@@ -228,8 +228,7 @@ function planPermitted(seen: ComponentSeen, staged: Slot, permit: string): Compo
   const forReboot = seen.needsReboot === true && isRebootFor(staged, seen.record?.current, permit)
   if (forReboot && !canReboot(seen)) return waitForMachine(seen)
   const settling = forReboot && seen.boot !== undefined ? settlingMate(seen.mates ?? [], seen.boot) : undefined
-  if (settling !== undefined)
-    return wait(`waiting for ${settling}, for which the machine has rebooted`, PERMIT_RETRY_MS)
+  if (settling !== undefined) return wait(settlingText(settling), PERMIT_RETRY_MS)
   if (reading === undefined)
     return act({
       kind: 'ReadPermit',

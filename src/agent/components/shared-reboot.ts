@@ -50,6 +50,9 @@ function isComing({ state, open, staged, current, target }: ComponentRecord, ord
 export const settlingMate = (mates: readonly Mate[], boot: Boot): string | undefined =>
   mates.find(({ record: { open } }) => open?.reboot !== undefined && !isPending(open, boot))?.component
 
+export const settlingText = (component: string): string =>
+  `waiting for ${component}, for which the machine has rebooted`
+
 export interface Own {
   readonly component: string
   readonly open: OpenSwitch
@@ -68,6 +71,8 @@ export function gathering({ component, open, boot, mates }: Own): Gathering | un
   const ready = mates.filter(({ record }) => isPending(record.open, boot))
   const now = ready.map((m) => ({ component: m.component, digest: m.record.open?.to.digest ?? '' }))
   if (!jsonEqual(now, reboot.with ?? [])) return { kind: 'Share', with: now }
+  const settling = settlingMate(mates, boot)
+  if (settling !== undefined) return { kind: 'Wait', why: settlingText(settling) }
   if (boot.upMs - reboot.upMs > MATES_WITHIN_MS) return undefined
   const late =
     mates.find((m) => m.isDue) ??
