@@ -22,7 +22,7 @@ export interface PodWait {
   readonly leftMs: number
 }
 
-export interface Gang {
+interface Gang {
   readonly key: string
   readonly name: string
   readonly namespace: string
@@ -40,7 +40,7 @@ const GANG_LABELS = [
   'batch.kubernetes.io/job-name',
 ] as const
 
-export function gangOf({ metadata: { namespace = 'default', name = '', labels = {} } }: Pod): Gang {
+function gangOf({ metadata: { namespace = 'default', name = '', labels = {} } }: Pod): Gang {
   const label = GANG_LABELS.find((l) => labels[l] !== undefined && labels[l] !== '')
   const value = label === undefined ? name : (labels[label] ?? '')
   return {
