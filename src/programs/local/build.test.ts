@@ -28,11 +28,14 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-function checkout(): { root: string; cache: string } {
+const WHOLE = ['src', 'deploy', 'package.json', 'package-lock.json']
+/** Enough where nothing is built in the end. */
+const SMALL = ['src/cli', 'deploy', 'package.json', 'package-lock.json']
+
+function checkout(names = WHOLE): { root: string; cache: string } {
   const root = mkdtempSync(join(tmpdir(), 'kubenode-build-'))
   folders.push(root)
-  for (const name of ['src', 'deploy', 'package.json', 'package-lock.json'])
-    cpSync(join(releaseRoot(), name), join(root, name), { recursive: true })
+  for (const name of names) cpSync(join(releaseRoot(), name), join(root, name), { recursive: true })
   symlinkSync(join(releaseRoot(), 'node_modules'), join(root, 'node_modules'))
   const cache = join(root, 'cache')
   mkdirSync(cache)
@@ -106,7 +109,7 @@ test('a text in one byte a character means the same', () => {
 })
 
 test('S31 links among the sources are not followed, and the sources run', async () => {
-  const where = checkout()
+  const where = checkout(SMALL)
   symlinkSync('/', join(where.root, 'src/everything'))
   expect(builtOf(where)).toBeUndefined()
   expect(await build(where)).toEqual(sourcesOf(where.root))
@@ -118,7 +121,7 @@ test('S31 links among the sources are not followed, and the sources run', async 
 })
 
 test('where nothing can be built the sources run', async () => {
-  const where = checkout()
+  const where = checkout(SMALL)
   rmSync(join(where.root, 'src/cli/agent-main.ts'))
   expect(await build(where)).toEqual(sourcesOf(where.root))
   rmSync(where.cache, { recursive: true })
@@ -126,12 +129,12 @@ test('where nothing can be built the sources run', async () => {
 })
 
 test('where no build can be made apart, the sources themselves run', async () => {
-  const where = checkout()
+  const where = checkout(SMALL)
   expect(await buildApart({ ...options(where), node: '/nonexistent/node' })).toEqual(sourcesOf(where.root))
 })
 
 test('an interrupt ends a build that runs apart', { timeout: 30_000 }, async () => {
-  const where = checkout()
+  const where = checkout(SMALL)
   const node = join(where.root, 'node')
   const began = join(where.root, 'began')
   writeFileSync(node, `#!/bin/sh\necho $$ >${began}\nexec sleep 600\n`, { mode: 0o755 })
