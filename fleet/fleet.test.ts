@@ -53,7 +53,7 @@ test('one file a chart, twice the same bytes, all objects valid', () => {
       expect(kind === undefined ? object.kind : validator.problems(kind, object)).toEqual([])
     }
   expect(render()).toEqual(files)
-}, 30_000)
+})
 
 test('monitors that agent.json names run beside the kernel monitor that is on everywhere', () => {
   const copy = join(out, 'copy')
@@ -72,7 +72,7 @@ test('monitors that agent.json names run beside the kernel monitor that is on ev
     '/etc/npd/lamp.json',
   ])
   expect(config.logs).toBeDefined()
-}, 30_000)
+})
 
 const OF_MACHINES = [
   'clock-skewed',
@@ -125,14 +125,14 @@ test('every condition that agents report by themselves has a rule in each cluste
   expect(rules.filter((f) => !isUsed(f))).toEqual(Object.keys(OFFERED))
   for (const [rule, page] of Object.entries(OFFERED))
     expect(readFileSync(join(root, page), 'utf8'), page).toContain(basename(rule))
-}, 30_000)
+})
 
 test('every rule can fire, and every condition of a monitor has a rule', () => {
   for (const [file, text] of rendered()) {
     const objects = parseAllDocuments(text).map((d) => d.toJS() as KubeObject)
     expect([file, declaredProblems(objects).map((p) => `${p.code}: ${p.message}`)]).toEqual([file, []])
   }
-}, 30_000)
+})
 
 const kernelMonitor = (file: string) =>
   JSON.parse(readFileSync(join(root, file), 'utf8')) as { readonly monitors: readonly [{ readonly config: unknown }] }
@@ -184,7 +184,7 @@ test('faults of a whole machine are repaired where it is tried, and only shown i
     'cluster-test.k8s.yaml': of('Enforce'),
     'hub.k8s.yaml': [],
   })
-}, 30_000)
+})
 
 test('a cluster without demo machines has neither their set nor its components, which would be Stalled there', () => {
   const charts = [0, 1].map((workers) => {

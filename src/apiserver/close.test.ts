@@ -21,7 +21,7 @@ test('a connection whose handshake comes after the close does not keep the serve
   await closed
   await ended
   expect(late.bytesRead).toBe(0)
-}, 5_000)
+})
 
 async function fetchVersion(server: Awaited<ReturnType<typeof createApiServer>>): Promise<void> {
   const { hostname, port } = new URL(server.url)

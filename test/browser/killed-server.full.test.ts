@@ -66,7 +66,7 @@ async function start(port: number): Promise<void> {
       .ask('/api/sign-in')
       .then(({ status }) => status)
       .catch(() => 0)
-  await expect.poll(answers, { timeout: 30_000 }).toBe(200)
+  await expect.poll(answers).toBe(200)
 }
 
 async function signIn(page: Page): Promise<void> {
@@ -105,7 +105,7 @@ test('seven tabs show every machine once after their server was killed in the mi
   await again.getByRole('link', { name: 'Sign in again' }).click()
   await signIn(again)
   const left = [...Array(MACHINES).keys()].filter((n) => n % 4 !== 1).map(nameOf)
-  for (const tab of tabs) await expect.poll(() => shown(tab), { timeout: 30_000 }).toEqual(left)
+  for (const tab of tabs) await expect.poll(() => shown(tab)).toEqual(left)
   // And they follow.
   await world.admin.create(machine, newMachine(MACHINES))
   for (const tab of tabs) await expect.poll(() => shown(tab)).toEqual([...left, nameOf(MACHINES)])

@@ -254,8 +254,7 @@ describe('the namespaces of a server with its own loops', () => {
     const server = await startEmbedded({ loops: 'all' })
     const api = new Requests(server)
     try {
-      const becomes = (path: string) =>
-        expect.poll(async () => (await api.get(path)).code, { timeout: 60_000 }).toBe(200)
+      const becomes = (path: string) => expect.poll(async () => (await api.get(path)).code).toBe(200)
       const name = fresh('furnished')
       await api.made(`${CORE}/namespaces`, { metadata: { name } })
       const account = `${CORE}/namespaces/${name}/serviceaccounts/default`
@@ -266,11 +265,9 @@ describe('the namespaces of a server with its own loops', () => {
       await api.delete(account)
       await becomes(account)
       await api.patch('merge', bundle, { data: { 'ca.crt': 'forged' } })
-      await expect
-        .poll(async () => (await api.get(bundle)).body['data'], { timeout: 60_000 })
-        .toEqual({ 'ca.crt': server.ca })
+      await expect.poll(async () => (await api.get(bundle)).body['data']).toEqual({ 'ca.crt': server.ca })
       await api.delete(`${CORE}/namespaces/${name}`)
-      await expect.poll(async () => (await api.get(`${CORE}/namespaces/${name}`)).code, { timeout: 60_000 }).toBe(404)
+      await expect.poll(async () => (await api.get(`${CORE}/namespaces/${name}`)).code).toBe(404)
     } finally {
       api.close()
       await server.stop()

@@ -7,7 +7,7 @@ import { fresh } from '#test/support/tools/kubectl.ts'
 import { startWebhookEndpoint, type WebhookEndpoint } from '#test/support/servers/webhook-endpoint.ts'
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-const WITHIN = { timeout: 20_000, interval: 50 }
+const WITHIN = { interval: 50 }
 
 /** v1 has `hostPort: "host:port"`, v2 has `host` and `port`. */
 const v1Schema = {

@@ -24,7 +24,7 @@ const owned = (name: string, owner: Answer, more: object = {}) => ({
   },
 })
 const codeOf = async (path: string) => (await call('GET', path)).code
-const becomes = (path: string, code: number) => expect.poll(() => codeOf(path), { timeout: 60_000 }).toBe(code)
+const becomes = (path: string, code: number) => expect.poll(() => codeOf(path)).toBe(code)
 
 describe('garbage collection', () => {
   test('what is owned goes with its owner', async () => {
@@ -40,7 +40,7 @@ describe('garbage collection', () => {
     await call('POST', MAPS, { metadata: { ...held.metadata, finalizers: ['x.io/hold'] } })
     await call('DELETE', `${MAPS}/front?propagationPolicy=Foreground`)
     await expect
-      .poll(async () => (await call('GET', `${MAPS}/held`)).body.metadata?.['deletionTimestamp'], { timeout: 60_000 })
+      .poll(async () => (await call('GET', `${MAPS}/held`)).body.metadata?.['deletionTimestamp'])
       .toBeTypeOf('string')
     expect(await codeOf(`${MAPS}/front`)).toBe(200)
     await call('PATCH', `${MAPS}/held`, { metadata: { finalizers: ['foregroundDeletion'] } }, MERGE)
@@ -87,7 +87,7 @@ describe('garbage collection', () => {
     expect(await codeOf('/api/v1/nodes/guarded')).toBe(200)
     expect((await call('GET', '/api/v1/nodes/guarded')).body.metadata?.['deletionTimestamp']).toBeUndefined()
     await call('DELETE', `${ADMISSION}/validatingadmissionpolicybindings/guard`)
-    await expect.poll(() => codeOf('/api/v1/nodes/guarded'), { timeout: 60_000 }).toBe(404)
+    await expect.poll(() => codeOf('/api/v1/nodes/guarded')).toBe(404)
   })
 
   test('an owner of a kind that is not served is not judged', async () => {
@@ -132,7 +132,7 @@ test('an eviction that a budget does not allow is refused with 429, and passes o
       readonly disruptionsAllowed: number
       readonly expectedPods: number
     }
-  await expect.poll(async () => (await allowed()).expectedPods, { timeout: 60_000 }).toBe(2)
+  await expect.poll(async () => (await allowed()).expectedPods).toBe(2)
   const evict = () =>
     call('POST', `${pods}/p1/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'p1' } })
   const refused = await evict()
@@ -141,7 +141,7 @@ test('an eviction that a budget does not allow is refused with 429, and passes o
     "Cannot evict pod as it would violate the pod's disruption budget.",
   ])
   await call('PATCH', `${budgets}/b`, { spec: { minAvailable: 1 } }, MERGE)
-  await expect.poll(async () => (await allowed()).disruptionsAllowed, { timeout: 60_000 }).toBe(1)
+  await expect.poll(async () => (await allowed()).disruptionsAllowed).toBe(1)
   expect((await evict()).code).toBe(201)
 })
 
@@ -154,7 +154,7 @@ test('a cluster role with an aggregation rule gathers the rules of those it sele
     rules: [],
   })
   await call('POST', roles, { metadata: { name: 'part', labels: { part: 'sum' } }, rules })
-  await expect.poll(async () => (await call('GET', `${roles}/sum`)).body['rules'], { timeout: 60_000 }).toEqual(rules)
+  await expect.poll(async () => (await call('GET', `${roles}/sum`)).body['rules']).toEqual(rules)
 })
 
 test('a role that is labelled for those who may look widens what they may look at, and those above them', async () => {

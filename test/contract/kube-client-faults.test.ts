@@ -466,7 +466,7 @@ describe('F14 lanes', () => {
     server.interfere = (seen) => seen.method === 'POST'
     const stop = new AbortController()
     const hangs = failure(kube.create(CONFIG_MAPS, config('one'), { signal: stop.signal }))
-    await vi.waitFor(() => expect(server.requests.some((r) => r.method === 'POST')).toBe(true), 60_000)
+    await vi.waitFor(() => expect(server.requests.some((r) => r.method === 'POST')).toBe(true), 240_000)
     await kube.get(NODES, { name: 'n1' })
     await kube.get(NODES, { name: 'n1' })
     expect(proxy.accepted).toBe(2)

@@ -369,17 +369,15 @@ describe.each(apiServers)('kubectl with custom resources of $name', ({ start }) 
     }
     await kubectl.apply([definition])
     await kubectl.ok('wait crd brief.toys.example.org --for=condition=Established --timeout=30s')
-    await expect.poll(() => kubectl.run(`get brief ${N}`), { timeout: 60_000 }).toMatchObject({ code: 0 })
+    await expect.poll(() => kubectl.run(`get brief ${N}`)).toMatchObject({ code: 0 })
     await kubectl.apply([{ ...gadget('one'), kind: 'Brief' }], N)
     await kubectl.ok('delete crd brief.toys.example.org --wait --timeout=30s')
     await expect
-      .poll(() => kubectl.run(`get --raw /apis/toys.example.org/v1/namespaces/${NS}/brief`), { timeout: 60_000 })
+      .poll(() => kubectl.run(`get --raw /apis/toys.example.org/v1/namespaces/${NS}/brief`))
       .toMatchObject({ code: 1 })
     await kubectl.apply([definition])
     await kubectl.ok('wait crd brief.toys.example.org --for=condition=Established --timeout=30s')
-    await expect
-      .poll(() => kubectl.run(`get brief.toys.example.org ${N} -o name`), { timeout: 60_000 })
-      .toMatchObject({ code: 0, out: '' })
+    await expect.poll(() => kubectl.run(`get brief.toys.example.org ${N} -o name`)).toMatchObject({ code: 0, out: '' })
   })
 
   test.concurrent('a definition without a structural schema is refused', async () => {

@@ -542,7 +542,7 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
           expect(reply.code).toBe(code)
           return reply
         },
-        { timeout: 60_000 },
+        { timeout: 240_000 },
       )
 
     const SMALL = { expression: 'size(object.data) < 2', message: 'at most one entry' }

@@ -56,9 +56,7 @@ test('a token opens a session with the rights of its owner, in a cookie for this
   const session = await reader.session()
   expect(session.person).toMatchObject({ name: 'system:serviceaccount:default:reader', how: 'Token' })
   expect(session.expires).toBeGreaterThan(Date.now())
-  await expect
-    .poll(async () => (await reader.topic<MachinesTopic>(`machines/${CLUSTER}`)).names, { timeout: 60_000 })
-    .toEqual(['n-1'])
+  await expect.poll(async () => (await reader.topic<MachinesTopic>(`machines/${CLUSTER}`)).names).toEqual(['n-1'])
   expect((await reader.session()).clusters[0]).toMatchObject({ holds: [] })
   expect((await reader.ask(`/api/topic/sets/${CLUSTER}`)).status).toBe(404)
   expect((await reader.ask('/api/hold', { method: 'POST', body: hold })).status).toBe(403)
@@ -77,7 +75,7 @@ test('a session ends with a sign-out, and its cookie is worth nothing after', as
   expect((await browser.ask('/api/sign-out', { method: 'POST', body: {} })).status).toBe(200)
   expect(browser.cookies).toBe('')
   expect((await browser.ask('/api/session', { headers: { cookie } })).status).toBe(401)
-  await expect.poll(() => stream.isEnded, { timeout: 60_000 }).toBe(true)
+  await expect.poll(() => stream.isEnded).toBe(true)
 })
 
 test('what is no token of this cluster opens nothing', async () => {
@@ -132,7 +130,7 @@ test('another cluster needs a token of its own, which that cluster alone is sent
   expect((await signIn(browser, await second.tokenOf('reader'), 'other')).status).toBe(404)
   expect((await signIn(world.browser(port), await second.tokenOf('reader'), 'edge')).status).toBe(401)
   expect((await signIn(browser, await second.tokenOf('reader'), 'edge')).status).toBe(200)
-  await expect.poll(async () => (await edge())?.state, { timeout: 60_000 }).toBe('Connected')
+  await expect.poll(async () => (await edge())?.state).toBe('Connected')
   expect((await browser.topic<MachinesTopic>('machines/edge')).names).toEqual([])
   await second.stop()
 })

@@ -72,14 +72,13 @@ test('a dead Defender is on the first line for those who may read its Lease, and
   const home = async (who: typeof chief) => (await who.topic<HomeTopic>('home')).head.sentence
   const why = async (who: typeof chief) =>
     JSON.stringify((await who.json<WhyAnswer>(`/api/why?cluster=${CLUSTER}&kind=Machine&name=n-1`)).tree)
-  const patient = { timeout: 60_000 }
-  await expect.poll(() => home(chief), patient).toBe('Nothing needs attention; 1 change in progress.')
+  await expect.poll(() => home(chief)).toBe('Nothing needs attention; 1 change in progress.')
   await expect
     .poll(() => home(visitor))
     .toBe('Nothing known needs attention; 1 change in progress; 1 cluster known only in part.')
   await kill()
   const since = Date.now()
-  await expect.poll(() => home(chief), patient).toBe('1 thing needs attention: the Defender is away (test)')
+  await expect.poll(() => home(chief)).toBe('1 thing needs attention: the Defender is away (test)')
   const [row] = (await chief.topic<HomeTopic>('home')).rows
   expect(row?.lift).toEqual({ text: 'kubenode check', isCommand: true })
   // By the clock of the console, not by that of the Defender.
@@ -88,5 +87,5 @@ test('a dead Defender is on the first line for those who may read its Lease, and
   expect(await home(visitor)).toBe('Nothing known needs attention; 1 change in progress; 1 cluster known only in part.')
   expect(await why(visitor)).not.toContain('Defender')
   await leads('defender')
-  await expect.poll(() => home(chief), patient).toBe('Nothing needs attention; 1 change in progress.')
+  await expect.poll(() => home(chief)).toBe('Nothing needs attention; 1 change in progress.')
 })

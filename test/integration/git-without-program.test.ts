@@ -108,7 +108,7 @@ test('a repository of ten thousand files is fetched whole', async () => {
   repository.git('gc', '--quiet')
   const copy = await fetchMirror(url(), { branch: 'main' }, options())
   expect((await copy.readTree(commit, ['fleet'])).size).toBe(10_000)
-}, 60_000)
+})
 
 test('what is refused is said as with the program git', async () => {
   repository.commit({ 'fleet/main.ts': '1' })

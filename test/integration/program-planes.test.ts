@@ -162,7 +162,7 @@ test.for(['etcd', 'kube-apiserver', 'kube-controller-manager'])(
     const victim = processes().find((pid) => commandOf(pid).includes(flag))
     if (victim === undefined) throw new Error(`${name} does not run`)
     process.kill(victim, 'SIGKILL')
-    await expect.poll(async () => (await host.get('fleet.one'))?.state, { timeout: 30_000 }).toBe('Failed')
+    await expect.poll(async () => (await host.get('fleet.one'))?.state).toBe('Failed')
     expect((await host.get('fleet.one'))?.message).toContain(`${name} ended (SIGKILL)`)
     expect(processes()).toEqual([])
     expect(await host.put(request('one'))).toMatchObject({ plane: { state: 'Running' } })

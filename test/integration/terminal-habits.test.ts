@@ -98,9 +98,9 @@ describe.each(apiServers)('$name', ({ start }) => {
       isTerminal: false,
       signal: end.signal,
     })
-    await expect.poll(() => out, { timeout: 60_000, interval: 20 }).not.toBe('')
+    await expect.poll(() => out, { interval: 20 }).not.toBe('')
     await change()
-    await expect.poll(() => pattern.test(out) || out, { timeout: 60_000, interval: 20 }).toBe(true)
+    await expect.poll(() => pattern.test(out) || out, { interval: 20 }).toBe(true)
     end.abort(new Error('the test ends'))
     expect(await running).toBe(0)
     return out
@@ -124,8 +124,7 @@ describe.each(apiServers)('$name', ({ start }) => {
         ...named('Machine', 'm-of-components'),
       })
       // A loaded machine may take longer for an answer than a person waits.
-      const answers = (words: readonly string[]) =>
-        expect.poll(() => completed(...words), { timeout: 60_000, interval: 20 })
+      const answers = (words: readonly string[]) => expect.poll(() => completed(...words), { interval: 20 })
       await answers(['get', 'machine', 'm-of']).toEqual(['m-of-components', ''])
       await answers(['get', 'releases', '-n', 'oth']).toEqual(['other', ''])
       await answers(['logs', 'machine/m-of-components', '-c', '']).toEqual(['kubelet', ''])
@@ -310,7 +309,7 @@ describe.each(apiServers)('$name', ({ start }) => {
         signal: end.signal,
       }
       const watching = run(['get', 'km', '-w', '-l', 'late=yes'], io)
-      await expect.poll(() => /^m-5 /m.test(out) || out, { timeout: 60_000, interval: 20 }).toBe(true)
+      await expect.poll(() => /^m-5 /m.test(out) || out, { interval: 20 }).toBe(true)
       await making
       await admin.delete(machine, { name: 'm-5' })
       end.abort(new Error('the test ends'))
@@ -320,8 +319,7 @@ describe.each(apiServers)('$name', ({ start }) => {
     test('-w shows each change as a row, and the row of what was deleted', async () => {
       const end = new AbortController()
       let out = ''
-      const seen = (pattern: RegExp) =>
-        expect.poll(() => pattern.test(out) || out, { timeout: 60_000, interval: 20 }).toBe(true)
+      const seen = (pattern: RegExp) => expect.poll(() => pattern.test(out) || out, { interval: 20 }).toBe(true)
       const io = {
         out: (t: string) => void (out += t),
         err: () => undefined,
@@ -349,7 +347,6 @@ describe.each(apiServers)('$name', ({ start }) => {
             ),
             rows()
           ),
-          { timeout: 60_000 },
         )
         .toBeGreaterThan(before)
       await admin.delete(machine, { name: 'm-3' })

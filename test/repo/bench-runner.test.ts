@@ -10,7 +10,7 @@ const bench = (...args: readonly string[]) =>
   spawnSync(join(ROOT, 'node_modules/.bin/node'), ['bench/main.ts', ...args], {
     cwd: ROOT,
     encoding: 'utf8',
-    timeout: 50_000,
+    timeout: 100_000,
   })
 
 describe('the benchmark runner', () => {

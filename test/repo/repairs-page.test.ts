@@ -38,7 +38,7 @@ beforeAll(async () => {
   execFileSync(process.execPath, [join(folder, 'fleet/main.ts')], { cwd: folder, env })
   const text = readFileSync(join(folder, 'out/hub.k8s.yaml'), 'utf8')
   objects = parseAllDocuments(text).map((d) => d.toJS() as KubeObject)
-}, 30_000)
+})
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 const rules = () =>

@@ -166,7 +166,7 @@ describe('S21 scripts', () => {
       `#!/bin/sh\ntouch ${folder}/began-$2\nwhile [ ! -e ${folder}/go-$2 ]; do sleep 0.02; done\ntest -e "$0"\n`,
       { script: { command: ['/opt/mend/mend', 'fixed'], timeout: '30s' } },
     )
-    const began = (name: string) => vi.waitUntil(() => existsSync(join(folder, `began-${name}`)), { timeout: 30_000 })
+    const began = (name: string) => vi.waitUntil(() => existsSync(join(folder, `began-${name}`)), { timeout: 100_000 })
     const old = run(one, never, ['old'])
     await began('old')
     const next = run(one, never, ['next'])
@@ -217,7 +217,7 @@ describe('S21 scripts', () => {
     const stop = new AbortController()
     const began = join(folder, 'began')
     const running = run(script(`#!/bin/sh\ntouch ${began}\nsleep 1000\n`), stop.signal)
-    await vi.waitUntil(() => existsSync(began), { timeout: 30_000 })
+    await vi.waitUntil(() => existsSync(began), { timeout: 100_000 })
     stop.abort(new Error('the kill switch was put on'))
     expect(await running).toMatchObject({ outcome: 'Failed', output: expect.stringContaining('kill switch') })
   })

@@ -133,7 +133,7 @@ test('where no build can be made apart, the sources themselves run', async () =>
   expect(await buildApart({ ...options(where), node: '/nonexistent/node' })).toEqual(sourcesOf(where.root))
 })
 
-test('an interrupt ends a build that runs apart', { timeout: 30_000 }, async () => {
+test('an interrupt ends a build that runs apart', async () => {
   const where = checkout(SMALL)
   const node = join(where.root, 'node')
   const began = join(where.root, 'began')

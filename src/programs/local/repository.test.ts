@@ -201,4 +201,4 @@ test('an editor finds the types in it: nothing that the fleet imports is unknown
   const check = () =>
     execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', target], { encoding: 'utf8', stdio: 'pipe' })
   expect(check()).toBe('')
-}, 60_000)
+})

@@ -395,7 +395,7 @@ test('the events of a provider that had none at first are heard once it has them
     onEvent.push(e)
     stop.abort()
   }, stop.signal)
-  await expect.poll(() => onEvent.length, { timeout: 60_000 }).toBe(1)
+  await expect.poll(() => onEvent.length).toBe(1)
   await listening
   later.close()
 })
@@ -420,7 +420,7 @@ describe('a provider that is away at the start', () => {
     await expect(late.maintenance?.()).rejects.toThrow('KN11060')
     answers['get'] = json({ kind: 'Absent' })
     await listen()
-    await expect.poll(() => late.get('liar://h-1').then(() => 'answered', String), { timeout: 60_000 }).toBe('answered')
+    await expect.poll(() => late.get('liar://h-1').then(() => 'answered', String)).toBe('answered')
     expect([late.power === undefined, late.maintenance === undefined]).toEqual([false, true])
     stop.abort()
     await running
