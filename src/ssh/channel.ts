@@ -28,7 +28,8 @@ export interface Channel {
   ask(ask: Ask): Promise<Reply>
   /** Why it is closed; undefined: it is open. */
   readonly closed: string | undefined
-  close(): void
+  /** `why`: what `closed` says from then on. */
+  close(why?: string): void
 }
 
 export interface NotOpened {
@@ -52,11 +53,16 @@ const STDERR_KEPT = 400
 /** Of the line after an answer: mark, exit code, end of its errors. */
 const TRAILER_BYTES = 4 * STDERR_KEPT + 64
 
+/** When the machine here loses its power, the host hears nothing, and its shell would hold the host for hours. */
+const IDLE_S = 120
+/** A length and a time, padded. */
+const HEAD_BYTES = 24
+
 /**
- * Reads a length and a time, then a snippet of so many bytes. `read` and `head -c` take no byte more than that from a pipe. `timeout` ends a snippet with all
- * its processes on the host itself: no signal reaches them when the session is lost. Errors come after the output, on the line with the mark.
+ * Reads a length and a time, then a snippet of so many bytes. `head -c` takes no byte more than that from a pipe. `timeout` ends a snippet with all its
+ * processes on the host itself: no signal reaches them when the session is lost. Errors come after the output, on the line with the mark.
  */
-const loop = (mark: string, prelude: string): string => `{
+const loop = (mark: string, prelude: string, idleS: number): string => `{
 set -u
 LC_ALL=C
 export LC_ALL
@@ -65,8 +71,10 @@ PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 ${prelude}
 exec 3>&1
 printf '\n%s 0\n' ${mark}
-while IFS=' ' read -r n t; do
-c=$(head -c "$n" && printf x) || exit 1
+while h=$(timeout ${idleS} head -c ${HEAD_BYTES}) && [ -n "$h" ]; do
+set -- $h
+t=$2
+c=$(timeout ${idleS} head -c "$1" && printf x) || exit 1
 e=$( { { timeout -k 5 "$t" sh -c "\${c%x}" </dev/null 2>&1 >&3 3>&- 4>&- 9>&-; echo $? >&4; } | tail -c ${STDERR_KEPT} | tr '\n\r' '  '; } 4>&1 )
 printf '\n%s %s\n' ${mark} "$(printf %s "$e" | tr '\n' ' ')"
 done
@@ -74,14 +82,21 @@ exit 0
 }
 `
 
+interface ChannelOptions {
+  readonly prelude: string
+  readonly signal: AbortSignal
+  /** The shell on the host ends when nothing was asked for so long. */
+  readonly idleS?: number
+}
+
 export async function openChannel(
   child: ChildProcess,
-  { prelude, signal }: { readonly prelude: string; readonly signal: AbortSignal },
+  { prelude, signal, idleS = IDLE_S }: ChannelOptions,
 ): Promise<Channel | NotOpened> {
   const mark = randomBytes(16).toString('hex')
   const dialog = new Dialog(child, mark, signal)
   // The shell reads all of it before it runs anything, so it reads ahead of nothing.
-  child.stdin?.write(loop(mark, prelude))
+  child.stdin?.write(loop(mark, prelude, idleS))
   try {
     await dialog.answer(OPEN_MS, MAX_REPLY_BYTES)
     return dialog
@@ -114,7 +129,8 @@ class Dialog implements Channel {
   readonly #mark: Buffer
   readonly #turns = new Semaphore(1, { what: 'snippets on one host' })
   #closed: string | undefined
-  #got: Buffer[] = []
+  /** Room for an answer, and how much of it is taken. A host chooses the size of its packets: none may cost more than its own bytes. */
+  #room = Buffer.alloc(0)
   #bytes = 0
   #waiting: Waiting | undefined
 
@@ -146,7 +162,7 @@ class Dialog implements Channel {
     if (bytes.length > MAX_SNIPPET_BYTES) throw new RangeError(`a snippet of ${bytes.length} bytes`)
     return this.#turns.run(() => {
       if (this.#closed === undefined) {
-        const head = `${bytes.length} ${Math.ceil(deadlineMs / 1_000)}\n`
+        const head = `${bytes.length} ${Math.ceil(deadlineMs / 1_000)}`.padEnd(HEAD_BYTES)
         this.#child.stdin?.write(Buffer.concat([Buffer.from(head), bytes]))
       }
       return this.answer(deadlineMs, maxBytes)
@@ -169,31 +185,42 @@ class Dialog implements Channel {
     })
   }
 
-  close(): void {
-    this.#end('closed')
+  close(why = 'closed'): void {
+    this.#end(why)
   }
 
   #take(chunk: Buffer): void {
     const waiting = this.#waiting
     if (waiting === undefined) return this.#end('it sent output that nothing asked for')
-    this.#got.push(chunk)
-    this.#bytes += chunk.length
-    if (this.#bytes > waiting.maxBytes + TRAILER_BYTES) return this.#end(`it sent more than ${waiting.maxBytes} bytes`)
-    // The mark may be split over two chunks, and ends the answer.
-    const last = Buffer.concat(this.#got.slice(-2))
-    if (last[last.length - 1] !== LINE_END) return undefined
-    const all = Buffer.concat(this.#got)
-    this.#got = [all]
-    const at = all.lastIndexOf(this.#mark)
-    if (at === -1) return undefined
+    if (this.#bytes + chunk.length > waiting.maxBytes + TRAILER_BYTES)
+      return this.#end(`it sent more than ${waiting.maxBytes} bytes`)
+    this.#append(chunk, waiting.maxBytes + TRAILER_BYTES)
+    if (chunk[chunk.length - 1] !== LINE_END) return undefined
+    const all = this.#room.subarray(0, this.#bytes)
+    // The mark may be split over two chunks, and its line is the last.
+    const from = Math.max(0, all.length - TRAILER_BYTES)
+    const found = all.subarray(from).lastIndexOf(this.#mark)
+    if (found === -1) return undefined
+    const at = from + found
     const [code = '', ...text] = all
       .toString('utf8', at + this.#mark.length)
       .trim()
       .split(' ')
-    this.#got = []
+    this.#room = Buffer.alloc(0)
     this.#bytes = 0
     if (!/^\d{1,3}$/.test(code)) return this.#end('its answer ends in another form')
     return waiting.resolve({ code: Number(code), stdout: all.subarray(0, at), stderr: oneLine(text.join(' ')) })
+  }
+
+  #append(chunk: Buffer, most: number): void {
+    const needed = this.#bytes + chunk.length
+    if (needed > this.#room.length) {
+      const room = Buffer.allocUnsafe(Math.max(needed, Math.min(most, 2 * this.#room.length)))
+      this.#room.copy(room, 0, 0, this.#bytes)
+      this.#room = room
+    }
+    chunk.copy(this.#room, this.#bytes)
+    this.#bytes = needed
   }
 
   #end(why: string): void {

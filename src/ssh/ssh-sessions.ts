@@ -10,6 +10,7 @@ import { type Channel, openChannel } from './channel.ts'
 import { type Failed, OF_SSH, failureOf } from './failures.ts'
 import { makeSessionFolder, openSessionsFolder } from './session-folder.ts'
 import type { RescueCommand } from './rescue-commands.ts'
+import { PER_JUMP_HOST } from './login/target-of.ts'
 import { type SshIdentity, type SshTarget, JUMP, TARGET, publicKeyIn, targetProblem } from './target.ts'
 
 export interface SessionsOptions {
@@ -39,6 +40,8 @@ export interface Session {
 export interface Conversation extends Pick<Session, 'target' | 'identity' | 'sudo'> {
   /** Runs first, in the shell itself; ends it to refuse. */
   readonly prelude: string
+  /** Only tests change it. */
+  readonly idleS?: number
 }
 
 export type SessionResult =
@@ -50,8 +53,6 @@ export type SessionResult =
     }
   | Failed
 
-/** sshd starts to drop connections that are not logged in yet at ten (MaxStartups 10:30:100). */
-export const PER_JUMP_HOST = 8
 /** The cause comes last, and servers may print anything before it. */
 const MAX_MESSAGES_BYTES = 64 * 1024
 /** A process in the group may keep the pipes open after ssh has ended. */
@@ -91,18 +92,21 @@ export class SshSessions {
     return found
   }
 
-  /** Keeps a session for a dialog, as long as `work` lasts. It counts as one session at once, and its host can end it at any time. */
+  /**
+   * Keeps a session for a dialog, as long as `work` lasts. It counts as one session at once, and its host can end it at any time. Its turn at the jump host
+   * ends when it is open: only logins under way are few there.
+   */
   async converse<R>(
     session: Conversation,
     work: (channel: Channel) => Promise<R>,
     signal: AbortSignal,
   ): Promise<R | Failed> {
+    const problem = targetProblem(session.target)
+    if (problem !== undefined) return { kind: 'Failed', failure: 'PreflightFailed', why: problem }
     const within = async (): Promise<R | Failed> => {
-      const problem = targetProblem(session.target)
-      if (problem !== undefined) return { kind: 'Failed', failure: 'PreflightFailed', why: problem }
       const { child, files } = this.#spawned(session)
       try {
-        const channel = await openChannel(child, { prelude: session.prelude, signal })
+        const channel = await opened(child)
         if (channel.kind === 'Failed') {
           signal.throwIfAborted()
           const { code, stderr } = channel
@@ -116,8 +120,13 @@ export class SshSessions {
       }
     }
     const { jump } = session.target
-    const begin = () => this.#all.run(within, signal)
-    return jump === undefined ? begin() : this.#of(`${jump.host}:${jump.port}`).run(begin, signal)
+    const release = jump === undefined ? undefined : await this.#of(`${jump.host}:${jump.port}`).acquire(signal)
+    const opened = (child: ChildProcess) => openChannel(child, { ...session, signal }).finally(release)
+    try {
+      return await this.#all.run(within, signal)
+    } finally {
+      release?.()
+    }
   }
 
   #spawned({ target, identity, sudo, command }: Pick<Session, 'target' | 'identity' | 'sudo' | 'command'>) {

@@ -29,11 +29,11 @@ beforeEach((context) => {
 
 function converse<R>(
   work: (channel: Channel) => Promise<R>,
-  { prelude = '', hostKey = keyOf(server.host.line), signal = new AbortController().signal } = {},
+  { prelude = '', idleS = 60, hostKey = keyOf(server.host.line), signal = new AbortController().signal } = {},
 ) {
   const { target, identity } = loginOf(server)
   const pinned = { ...target, trust: { ...target.trust, hostKey } }
-  return sessions.converse({ target: pinned, identity, prelude, sudo: false }, work, signal)
+  return sessions.converse({ target: pinned, identity, prelude, idleS, sudo: false }, work, signal)
 }
 
 const ask = (channel: Channel, snippet: string, more = {}) => channel.ask({ snippet, deadlineMs: 10_000, ...more })
@@ -54,6 +54,8 @@ test('snippets answer with output, exit code and the end of their errors, and no
     expect((await ask(channel, 'printf %s "${x-unset}"')).stdout.toString()).toBe('unset')
     const many = await Promise.all(Array.from({ length: 20 }, (_, n) => ask(channel, `echo ${n}`)))
     expect(many.map(({ stdout }) => stdout.toString().trim())).toEqual(Array.from({ length: 20 }, (_, n) => `${n}`))
+    const lines = await ask(channel, 'i=0; while [ $i -lt 5000 ]; do echo; i=$((i+1)); done', { maxBytes: 5_000 })
+    expect(lines.stdout.toString()).toBe('\n'.repeat(5_000))
     const long = 'x'.repeat(100_000)
     expect((await ask(channel, `printf %s ${long} | wc -c`)).stdout.toString().trim()).toBe('100000')
   })
@@ -77,6 +79,16 @@ test('a host that floods, stalls or lies ends its own dialog, and nothing of it 
   // Its own deadline ends a program on the host, also after the session.
   await until('nothing endless is left', () => processesWith('yes', marker).length === 0, 20_000)
   await until('no ssh is left', () => processesWith(join(folder, 'keys')).length === 0, 20_000)
+})
+
+test('a shell that nothing is asked of ends by itself, and with it what it holds on the host', async () => {
+  const lock = join(folder, 'lock')
+  const prelude = `exec 9>>${quoted(lock)}\nflock -n 9 || { echo held >&2; exit 1; }`
+  const held = () => converse(async () => 'free', { prelude })
+  await converse(async () => expect(await held()).toMatchObject({ why: 'held' }), { prelude })
+  const ended = (channel: Channel) => until('it ended', () => channel.closed !== undefined, 20_000)
+  await converse(ended, { prelude, idleS: 1 })
+  expect(await held()).toBe('free')
 })
 
 test('a prelude can refuse, a changed key gets nothing, and a signal ends a dialog', async () => {

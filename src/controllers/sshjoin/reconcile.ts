@@ -6,12 +6,13 @@ import { nameOf } from '#api/schema/object-meta.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
+import { type Lane, inLane } from '#runtime/lanes.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
+import { jumpLane } from '#ssh/login/target-of.ts'
 import { act } from './act.ts'
 import type { JoinAction, JoinPlan } from './actions.ts'
 import { cachesOf, machinesOverSsh, observe } from './observe.ts'
-import { type JumpHost, inTurnAtJump } from './jump/jump-turns.ts'
 import { LIMIT_MS, type StepResult, plan } from './plan.ts'
 import { type Seen, isCertified } from './seen.ts'
 import { type JoinStatus, statusOf } from './status.ts'
@@ -30,18 +31,18 @@ function setup(context: ControllerContext): RunningModule {
   const caches = cachesOf(context.informers)
   const cache = caches.machines
   const tools = { client, clock, cache, ...sshJoin }
-  const jumpOf = (name: string): JumpHost | undefined => {
+  const laneOf = (name: string): Lane | undefined => {
     if (cache.get(name)?.spec.ssh?.jump === undefined) return undefined
     const seen = observe(caches, name, clock.now())
-    return seen !== undefined && plan(seen, clock.now()).actions.length > 0 ? seen.ssh.jump : undefined
+    return seen !== undefined && plan(seen, clock.now()).actions.length > 0 ? jumpLane(seen.ssh) : undefined
   }
   const controller = controllerIn(context, {
     name: 'sshjoin',
     workers: HOSTS_AT_ONCE,
     timeoutMs: LIMIT_MS.Fetch + AROUND_MS,
     allKeys: () => machinesOverSsh(caches).map(nameOf),
-    reconcile: inTurnAtJump(
-      jumpOf,
+    reconcile: inLane(
+      laneOf,
       reconcileWith<Seen, JoinAction, JoinStatus, JoinPlan, StepResult>({
         clock,
         observe: async (name) => observe(caches, name, clock.now()),

@@ -2,6 +2,9 @@
 import type { SshJoin, SshSpec } from '#api/kinds/machine.ts'
 import type { HostTrust, SshServer, SshTarget } from '../target.ts'
 
+/** Sessions that are opened through one jump host at once. sshd starts to drop connections that are not logged in yet at ten (MaxStartups 10:30:100). */
+export const PER_JUMP_HOST = 8
+
 /** `accepted`: the key of an earlier first use. */
 export function targetOf(ssh: SshSpec, accepted: string | undefined): SshTarget {
   const { host, port, user, jump } = ssh
@@ -33,3 +36,7 @@ export const trustsGiven = ({ hostKey, hostCA, firstUse }: SshSpec): number =>
 
 const trustIn = ({ hostKey, hostCA }: Pick<SshSpec, 'hostKey' | 'hostCA'>): HostTrust =>
   hostCA === undefined ? { kind: 'Pinned', hostKey: hostKey ?? '' } : { kind: 'Authority', hostCA }
+
+/** Sessions through one jump host that may be opened or used at once. */
+export const jumpLane = ({ jump }: SshSpec): { readonly name: string; readonly most: number } | undefined =>
+  jump && { name: `${jump.host}:${jump.port}`, most: PER_JUMP_HOST }

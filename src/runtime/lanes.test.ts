@@ -1,15 +1,15 @@
-import type { ReconcileContext } from '#runtime/controller.ts'
-import { done, requeueAfter } from '#runtime/outcome.ts'
 import { expect, test } from 'vitest'
-import { type JumpHost, inTurnAtJump } from './jump-turns.ts'
+import type { ReconcileContext } from './controller.ts'
+import { type Lane, inLane } from './lanes.ts'
+import { done, requeueAfter } from './outcome.ts'
 
 const context = {} as ReconcileContext
-const JUMP = { host: 'jump', port: 22 }
+const JUMP: Lane = { name: 'jump:22', most: 8 }
 
-function turnsOf(jumpOf: (name: string) => JumpHost | undefined) {
+function turnsOf(laneOf: (name: string) => Lane | undefined) {
   const freed = Promise.withResolvers<void>()
   const begun: string[] = []
-  const reconcile = inTurnAtJump(jumpOf, async (name) => {
+  const reconcile = inLane(laneOf, async (name) => {
     begun.push(name)
     await freed.promise
     return done
@@ -18,7 +18,7 @@ function turnsOf(jumpOf: (name: string) => JumpHost | undefined) {
   return { at, begun, freed: () => freed.resolve() }
 }
 
-test('the ninth session through a jump host is tried again later, and has its turn once one has ended', async () => {
+test('the ninth of a lane for eight is tried again later, and has its turn once one has ended', async () => {
   const t = turnsOf(() => JUMP)
   const first = Array.from({ length: 8 }, (_, i) => t.at(`h-${i}`))
   expect(await t.at('h-8')).toEqual(requeueAfter(2_000))
@@ -28,7 +28,7 @@ test('the ninth session through a jump host is tried again later, and has its tu
   expect(await t.at('h-8')).toEqual(done)
 })
 
-test('a reconcile that opens no session needs no turn, and takes none', async () => {
+test('a reconcile without a lane needs no turn, and takes none', async () => {
   const t = turnsOf((name) => (name.startsWith('busy') ? JUMP : undefined))
   const idle = Array.from({ length: 20 }, (_, i) => t.at(`idle-${i}`))
   const busy = Array.from({ length: 8 }, (_, i) => t.at(`busy-${i}`))
@@ -38,8 +38,8 @@ test('a reconcile that opens no session needs no turn, and takes none', async ()
   await Promise.all([...idle, ...busy, late])
 })
 
-test('each jump host has turns of its own, by address and port', async () => {
-  const t = turnsOf((name) => ({ host: 'jump', port: Number(name.split('-')[0]) }))
+test('each lane has turns of its own', async () => {
+  const t = turnsOf((name) => ({ name: `jump:${name.split('-')[0]}`, most: 8 }))
   const all = Array.from({ length: 16 }, (_, i) => t.at(`${22 + (i % 2)}-${i}`))
   expect(t.begun).toHaveLength(16)
   t.freed()
