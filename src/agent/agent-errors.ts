@@ -294,6 +294,10 @@ export const agentErrors = errorTable({
     text: 'cannot {what} {path} on the host over SSH: {why}',
     next: 'check its permissions and the room on its disk; it is tried again',
   },
+  KN8096_components: {
+    text: 'cannot tell what is installed: {folder} has {found} folders, more than {most}',
+    next: 'remove from it on the host what KubeNode did not install',
+  },
   KN8097: {
     text: 'cannot install {what}: {why}',
     next: 'correct the packages of the component, or what the host lacks; it is tried again',

@@ -4,7 +4,7 @@ import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { ComponentStatus } from '#api/kinds/machine.ts'
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import type { ComponentTarget } from '#api/protocol/component-order.ts'
-import { componentsFolder, trashFolder } from '../node-dir.ts'
+import { trashFolder } from '../node-dir.ts'
 import type { MachineOrder } from '../machine-order.ts'
 import { componentStatus } from '../status/machine-status.ts'
 import { AGENT_COMPONENT } from '../self/switch-file.ts'
@@ -12,6 +12,7 @@ import { sweepArtifacts } from './artifact-sweep.ts'
 import { skewRefusal } from '../preflight/preflight.ts'
 import type { AskResult } from './asks.ts'
 import type { ComponentRecord } from './record.ts'
+import { componentsOnDisk } from './on-disk.ts'
 import type { Missing } from './plan.ts'
 import type { PermitReading } from './permit-reading.ts'
 import { type Mate, mateOf } from './shared-reboot.ts'
@@ -50,7 +51,7 @@ export class AllComponents {
   async load(): Promise<void> {
     const { files, dir } = this.#deps
     await files.remove(trashFolder(dir))
-    for (const component of await files.list(componentsFolder(dir))) {
+    for (const component of await componentsOnDisk({ files, dir })) {
       const worker = this.#make(component)
       await worker.load()
     }

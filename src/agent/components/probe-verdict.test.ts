@@ -4,6 +4,7 @@ import type { ProbeAnswer } from './probe.ts'
 
 const PASS: ProbeAnswer = { kind: 'Pass' }
 const NO: ProbeAnswer = { kind: 'Fail', message: 'HTTP 500' }
+const UNKNOWN: ProbeAnswer = { kind: 'Unknown', message: 'not asked' }
 const SILENT: ProbeAnswer = { kind: 'NoAnswer', message: 'refused' }
 
 /** Answers one second apart, the first immediately; evaluated when the last arrived. */
@@ -22,6 +23,9 @@ test.each([
   ['three wrong answers', [NO, NO, NO], 1_000, 'Failing'],
   ['silence while it may still start', [SILENT, SILENT, SILENT, SILENT], 1_000, 'Unknown'],
   ['silence for longer than a start takes', [SILENT, SILENT, SILENT], START_MS, 'Failing'],
+  ['never asked', [UNKNOWN, UNKNOWN, UNKNOWN], START_MS, 'Unknown'],
+  ['wrong answers and not asked', [NO, UNKNOWN, NO, UNKNOWN], 1_000, 'Unknown'],
+  ['passes, and is not asked for the settle time', [PASS, UNKNOWN, UNKNOWN, UNKNOWN], 1_000, 'Passing'],
 ] as const)('%s', (_what, answers, everyMs, says) => {
   expect(verdict(answers, everyMs)).toBe(says)
 })

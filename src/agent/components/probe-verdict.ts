@@ -9,6 +9,8 @@ export interface ProbeHistory {
   readonly startedAt: number
   readonly passingSince: number | undefined
   readonly failures: number
+  /** How often it could not be asked. */
+  readonly unasked: number
   readonly last: ProbeAnswer | undefined
 }
 
@@ -22,14 +24,20 @@ export const newHistory = (settleMs: number, startedAt: number): ProbeHistory =>
   startedAt,
   passingSince: undefined,
   failures: 0,
+  unasked: 0,
   last: undefined,
 })
 
 export function afterAnswer(history: ProbeHistory, answer: ProbeAnswer, now: number): ProbeHistory {
+  if (answer.kind === 'Unknown') return { ...history, passingSince: undefined, unasked: history.unasked + 1 }
   if (answer.kind === 'Pass')
     return { ...history, passingSince: history.passingSince ?? now, failures: 0, last: answer }
   return { ...history, passingSince: undefined, failures: history.failures + 1, last: answer }
 }
+
+/** Waiting longer for a verdict of all of them would not help. */
+export const isUnaskable = (histories: ReadonlyMap<string, ProbeHistory>): boolean =>
+  [...histories.values()].some((h) => h.last === undefined && h.unasked >= FAILURES_THAT_COUNT)
 
 function verdictOf(h: ProbeHistory, now: number): ProbeReading['verdict'] {
   if (h.last === undefined) return 'Unknown'

@@ -18,8 +18,13 @@ import type { Systemctl } from '../supervise/systemd/systemctl.ts'
 
 export type Probe = NonNullable<MachineComponentSpec['probes']>[number]
 
-/** NoAnswer: the process does not answer (yet, or any longer). Fail: it answered, but the answer is bad. */
-export type ProbeAnswer = { readonly kind: 'Pass' } | { readonly kind: 'Fail' | 'NoAnswer'; readonly message: string }
+/**
+ * NoAnswer: the process does not answer (yet, or any longer). Fail: it answered, but the answer is bad. Unknown: it could not be asked, which says nothing about
+ * it.
+ */
+export type ProbeAnswer =
+  | { readonly kind: 'Pass' }
+  | { readonly kind: 'Fail' | 'NoAnswer' | 'Unknown'; readonly message: string }
 
 export interface ProbePlace {
   readonly dir: NodeDir

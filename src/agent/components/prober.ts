@@ -4,7 +4,7 @@ import { parseDuration } from '#lib/duration.ts'
 import type { Random } from '#lib/random.ts'
 import type { ProbeReading } from './plan.ts'
 import type { Probe, ProbeAnswer } from './probe.ts'
-import { afterAnswer, newHistory, probeReading, type ProbeHistory } from './probe-verdict.ts'
+import { afterAnswer, isUnaskable, newHistory, probeReading, type ProbeHistory } from './probe-verdict.ts'
 
 export interface ProberDeps {
   readonly clock: Clock
@@ -51,6 +51,10 @@ export class Prober {
 
   reading(): ProbeReading {
     return this.#readingAt(this.#deps.clock.monotonic())
+  }
+
+  get isUnaskable(): boolean {
+    return isUnaskable(this.#histories)
   }
 
   #readingAt(now: number): ProbeReading {

@@ -27,9 +27,9 @@ export class Probing {
     return this.#prober?.reading() ?? NO_PROBES
   }
 
-  /** Also without probes to run. */
+  /** Also without probes to run, or without a way to run them. */
   get hasVerdict(): boolean {
-    return this.#prober === undefined || this.reading.verdict !== 'Unknown'
+    return this.#prober === undefined || this.#prober.isUnaskable || this.reading.verdict !== 'Unknown'
   }
 
   watch(spec: MachineComponentSpec | undefined, isUp: boolean): void {

@@ -9,8 +9,10 @@ import type { Files, FileStat, FileWriter, Owner } from './port.ts'
 
 /** A disk that syncs a large program, or a folder that is removed with everything in it. */
 const DEADLINE_MS = 60_000
-/** As large as the largest state file. */
-const MAX_READ_BYTES = 4 * 2 ** 20
+/** The largest state file is the definition of a component, which the API server limits. */
+const MAX_READ_BYTES = 2 * 2 ** 20
+/** A round reads some hundred KB. What a host answers stays in memory while its session lasts, and there are many at once. */
+const MAX_READ_IN_ALL = 16 * 2 ** 20
 /** In base64, it is a part of one snippet. */
 const CHUNK_BYTES = 64 * 1024
 const READ_BYTES = 256 * 1024
@@ -35,6 +37,7 @@ export function filesOverSsh(channel: Pick<Channel, 'ask'>): Files {
       })
     return stdout
   }
+  let left = MAX_READ_IN_ALL
   const appending = (path: string): FileWriter => ({
     async write(chunk) {
       for (let at = 0; at < chunk.length; at += CHUNK_BYTES) {
@@ -57,6 +60,11 @@ export function filesOverSsh(channel: Pick<Channel, 'ask'>): Files {
         throw new KubeNodeError(agentErrors.KN8096({ what: 'read', path, why: stderr }), { retry: 'later' })
       if (stdout.length > MAX_READ_BYTES)
         throw new KubeNodeError(agentErrors.KN8096({ what: 'read', path, why: `more than ${MAX_READ_BYTES} bytes` }))
+      left -= stdout.length
+      if (left < 0)
+        throw new KubeNodeError(
+          agentErrors.KN8096({ what: 'read', path, why: `more than ${MAX_READ_IN_ALL} bytes in one session` }),
+        )
       return stdout
     },
 

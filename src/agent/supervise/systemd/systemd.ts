@@ -4,10 +4,11 @@ import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
+import { componentsOnDisk } from '../../components/on-disk.ts'
 import type { ProcessReading } from '../../components/plan.ts'
 import { readState, removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
-import { componentsFolder, enabledFile, processFile, type NodeDir } from '../../node-dir.ts'
+import { enabledFile, processFile, type NodeDir } from '../../node-dir.ts'
 import type { KeptProcess, KeptUnit } from '../../components/kept.ts'
 import type { LogPlace, Processes, Release, Service, StartRequest } from '../port.ts'
 import { endOfUnit, type ProcessEnd } from '../process-end.ts'
@@ -90,7 +91,7 @@ export class Systemd implements Processes {
 
   async adopt(): Promise<void> {
     const { files, dir, log } = this.#o
-    for (const component of await files.list(componentsFolder(dir))) {
+    for (const component of await componentsOnDisk({ files, dir })) {
       const known = await readState(files, processFile(dir, component), parseKnown)
       if (known === undefined) continue
       const entry = entryOf(component, known, this.#o.clock.monotonic())
