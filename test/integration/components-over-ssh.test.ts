@@ -1,5 +1,5 @@
-// The agent's own component loop with its files on another host, at a real sshd: install, upgrade, a version that goes back, removal, adoption, and the session
-// cut at every step. Processes are simulated.
+// The agent's own component loop with its files on another host, at a real sshd: install, upgrade, a version that goes back, removal, adoption.
+// Processes are simulated. Sessions that are cut are in cuts-over-ssh.test.ts.
 import {
   mkdirSync,
   mkdtempSync,
@@ -23,7 +23,6 @@ import { SshSessions } from '#ssh/ssh-sessions.ts'
 import { FakeNode, FakeProcesses, type TestOrder } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { type SshServer, loginOf, missingSshServer, startSshServer } from '#test/support/servers/ssh-server.ts'
-import { isFull } from '#test/support/tools/full.ts'
 import { until } from '#test/support/tools/processes.ts'
 
 const missing = missingSshServer()
@@ -41,7 +40,6 @@ const releases = ['1.0.0', '1.1.0', '1.2.0'].map((version) =>
 )
 const failing = (version: string): ProbeAnswer =>
   version === '1.2.0' ? { kind: 'Fail', message: 'no' } : { kind: 'Pass' }
-const first: TestOrder = { version: '1.0.0', attempt: 1 }
 const to = (version: string, attempt = 2): TestOrder => ({ version, attempt, switch: { attempt, permit: 'p' } })
 
 let server: SshServer
@@ -71,17 +69,6 @@ async function connected<R>(work: (channel: Channel) => Promise<R>): Promise<R> 
   )
   if ('kind' in result) throw new Error(result.why)
   return result.is
-}
-
-/** The session is lost instead of this snippet. */
-const cutAfter = (channel: Channel, most: number): Pick<Channel, 'ask'> => {
-  let asked = 0
-  return {
-    ask: (ask) => {
-      if (asked++ >= most) channel.close()
-      return channel.ask(ask)
-    },
-  }
 }
 
 const nodeOn = (files: Files, name: string, processes: FakeProcesses) =>
@@ -137,32 +124,6 @@ test('a component is installed, upgraded, put back after a failed probe, and rem
     expect(statSync(config).mode & 0o777).toBe(0o641)
     expect(readdirSync(join(folder, 'a/state/components'))).toEqual([])
   })
-})
-
-test('a session that is cut at any step leaves the whole old or the whole new version, and the next one finishes', async () => {
-  const stride = isFull ? 1 : 41
-  let isWhole = false
-  for (let most = 1; !isWhole; most += stride) {
-    const name = `cut-${most}`
-    const processes = new FakeProcesses()
-    await connected((channel) =>
-      obeyed(nodeOn(filesOverSsh(channel), name, processes), first, (state) => state === 'Healthy'),
-    )
-    isWhole = await connected(async (channel) => {
-      const node = nodeOn(filesOverSsh(cutAfter(channel, most)), name, processes)
-      const isOver = (state: string | undefined) => state === 'RolledBack' || channel.closed !== undefined
-      await obeyed(node, to('1.2.0'), isOver).catch((e: unknown) => {
-        if (channel.closed === undefined) throw e
-      })
-      return channel.closed === undefined
-    })
-    expect(['beacon 1.0.0', 'beacon 1.2.0'], `cut before snippet ${most}`).toContain(inUse(name))
-    await connected((channel) =>
-      obeyed(nodeOn(filesOverSsh(channel), name, processes), to('1.2.0'), (state) => state === 'RolledBack'),
-    )
-    expect(inUse(name), `cut before snippet ${most}`).toBe('beacon 1.0.0')
-    rmSync(join(folder, name), { recursive: true })
-  }
 })
 
 test('files over SSH are as files on this host: modes, links, names that are no words, and nothing is followed', async () => {

@@ -1,5 +1,6 @@
 // Holds the node's problems. Each source has its own, kept over restarts of the agent; the condition reporter reads them combined.
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import { COMPONENT_UNHEALTHY, componentConditionType } from '#api/node-conditions.ts'
@@ -34,6 +35,10 @@ export interface BoardDeps {
   readonly bootId: string
   readonly sources: readonly LogSource[]
   readonly clearAfterMs: number
+  /** How long ago an earlier board saw what it kept, where one is made for each round. Default: unknown, so it counts as seen now. */
+  readonly unwatchedMs?: number
+  /** The text of the state that is on the disk, from `saved` of an earlier board. */
+  readonly saved?: string
   readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
   readonly onChange: () => void
   /** Called with a changed condition and the source that changed it, but not for a condition that starts as false. */
@@ -75,6 +80,7 @@ export class ProblemBoard {
       failure: 'cannot save the problems',
       everyMs: SAVE_EVERY_MS,
       state: () => this.#state(),
+      ...defined({ saved: deps.saved }),
     })
   }
 
@@ -172,15 +178,29 @@ export class ProblemBoard {
     await this.#saver.save()
   }
 
+  /** As `close`, without another save. Returns the text of the state on the disk, for the board of the next round. */
+  async end(): Promise<string> {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    this.#saver.stop()
+    for (const tail of this.#tails.values()) tail.close()
+    return this.#saver.saved()
+  }
+
   #of(source: string): Problems {
     return this.#findings.get(source) ?? new Map<string, Problem>()
   }
 
   #restore({ bootId, problems, findings }: Kept): void {
     const now = this.#now()
+    const { unwatchedMs = 0 } = this.#deps
     const isSameBoot = bootId === this.#deps.bootId
     const over = { isTrue: false, reason: 'NodeBooted', message: 'the node has rebooted since', since: now.wall }
-    const restored = (p: Problem): Problem => ({ ...p, ...(p.isTrue && !isSameBoot ? over : {}), seenAt: now.mono })
+    const restored = (p: Problem): Problem => ({
+      ...p,
+      ...(p.isTrue && !isSameBoot ? over : {}),
+      seenAt: now.mono - unwatchedMs,
+    })
     const list = findings ?? problems.map((p) => ({ ...p, source: EARLIER_AGENT }))
     const next = new Map<string, Map<string, Problem>>()
     for (const { source, ...p } of list)
@@ -258,7 +278,7 @@ export class ProblemBoard {
       await writeDurably(files, problemsFile(dir), JSON.stringify(kept))
       await writeDurably(files, cursorsFile(dir), JSON.stringify(cursors))
     }
-    return { text: JSON.stringify([kept, cursors]), write }
+    return { text: JSON.stringify([kept, cursors], withoutSightings), write }
   }
 
   #now(): Now {
@@ -266,6 +286,9 @@ export class ProblemBoard {
     return { wall: clock.now(), mono: clock.monotonic() }
   }
 }
+
+/** That a condition was seen again is nothing to save. */
+const withoutSightings = (key: string, value: unknown): unknown => (key === 'seenAt' ? undefined : value)
 
 const isOfOneComponent = (type: string): boolean => type.startsWith(componentConditionType(''))
 

@@ -9,17 +9,20 @@ export interface SaverOptions {
   readonly failure: string
   readonly everyMs: number
   /** The current state, and how to write it. */
+  /** The text that is on the disk already. */
+  readonly saved?: string
   readonly state: () => { readonly text: string; readonly write: () => Promise<void> }
 }
 
 export class Saver {
   readonly #o: SaverOptions
   #timer: { cancel(): void } | undefined
-  #saved = ''
+  #saved: string
   #saving: Promise<void> = Promise.resolve()
 
   constructor(options: SaverOptions) {
     this.#o = options
+    this.#saved = options.saved ?? ''
   }
 
   /** Schedules the next save after this time, and then regularly. */
@@ -37,6 +40,12 @@ export class Saver {
       .then(() => this.#write())
       .catch((error: unknown) => this.#o.log.warn(this.#o.failure, { error }))
     return this.#saving
+  }
+
+  /** The text on the disk, when the save under way is over. */
+  async saved(): Promise<string> {
+    await this.#saving
+    return this.#saved
   }
 
   /** Cancels scheduled saves. */

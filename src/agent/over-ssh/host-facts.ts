@@ -1,5 +1,7 @@
 // What a host without an agent is: read in one snippet, each fact bounded, and none of it believed for more than a report and a refusal.
 import { oneLine } from '#ssh/answers.ts'
+import { isBootID } from '#ssh/rescue-commands.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { defined } from '#lib/defined.ts'
 import { visible } from '#lib/printable.ts'
 import { kubernetesArch } from '#lib/kubernetes-arch.ts'
@@ -10,11 +12,14 @@ import type { HostFacts } from '../node/facts.ts'
 import { parseOsRelease } from '../node/os-release.ts'
 import type { Ground } from '../preflight/on-node.ts'
 import type { NodeFacts } from '../preflight/preflight.ts'
+import { PROBE_PROGRAMS, type ProbePrograms } from './probes.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface FactsOverSsh {
   readonly host: HostFacts
   readonly node: NodeFacts
   readonly upMs: number
+  readonly programs: ProbePrograms
 }
 
 const WITHIN_MS = 20_000
@@ -37,6 +42,7 @@ const READS = [
   'if [ -e /sys/fs/cgroup/cgroup.controllers ]; then echo V2; elif [ -e /sys/fs/cgroup/memory ] || [ -e /sys/fs/cgroup/cpu ]; then echo V1; fi',
   'head -c 8192 /etc/os-release || head -c 8192 /usr/lib/os-release',
   'head -c 4096 /proc/cmdline',
+  `for p in ${PROBE_PROGRAMS.join(' ')}; do command -v $p >/dev/null && echo $p; done`,
 ] as const
 
 export async function readFactsOverSsh(channel: Pick<Channel, 'ask'>): Promise<FactsOverSsh> {
@@ -55,12 +61,20 @@ export async function readFactsOverSsh(channel: Pick<Channel, 'ask'>): Promise<F
     cgroup = '',
     release = '',
     line = '',
+    programs = '',
   ] = stdout.toString('utf8').split('\0').map(visible)
   const arch = kubernetesArch(MACHINES[machine.trim()] ?? oneLine(machine))
   const distribution = parseOsRelease(release)
   const boots = bootArguments(line)
+  const bootId = boot.trim()
+  // Another boot means that a reboot is over, so it is never guessed.
+  if (!isBootID(bootId))
+    throw new KubeNodeError(
+      agentErrors.KN8096({ what: 'read', path: '/proc/sys/kernel/random/boot_id', why: 'no boot ID' }),
+      { retry: 'later' },
+    )
   const host: HostFacts = {
-    bootId: /^[0-9a-f-]{36}$/.exec(boot.trim())?.[0] ?? 'unknown',
+    bootId,
     os: oneLine(os).toLowerCase(),
     arch,
     kernel: oneLine(kernel),
@@ -83,6 +97,7 @@ export async function readFactsOverSsh(channel: Pick<Channel, 'ask'>): Promise<F
       bootArguments: boots.named,
     },
     upMs: count(up) * 1_000,
+    programs: new Set(PROBE_PROGRAMS.filter((name) => programs.split('\n').includes(name))),
   }
 }
 

@@ -2,6 +2,8 @@
 import { parseDuration } from '#lib/duration.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { isObject } from '#lib/json.ts'
+import { oneLine } from '#ssh/answers.ts'
 import { quoted } from '#ssh/channel.ts'
 import { type Probe, type ProbeAnswer, probeLease, probeUnit } from '../components/probe.ts'
 import type { LeaseRenewal } from '../node/lease-renewal.ts'
@@ -21,10 +23,21 @@ const MARGIN_MS = 10_000
 const NOT_FOUND = 127
 const ABSENT = 44
 
-/** Why its probes cannot run without an agent; undefined: they can. */
-export const probesRefusal = ({ probes }: Pick<MachineComponentSpec, 'probes'>): string | undefined => {
-  const cri = probes?.find((p) => p.cri !== undefined)
-  return cri && `probe ${cri.name} asks a container runtime over its socket, which only an agent can`
+/** Programs of the host that ask in place of an agent. */
+export const PROBE_PROGRAMS = ['curl', 'bash', 'crictl'] as const
+export type ProbePrograms = ReadonlySet<(typeof PROBE_PROGRAMS)[number]>
+
+/** Why its probes cannot run on this host; undefined: they can. */
+export function probesRefusal(
+  { probes = [] }: Pick<MachineComponentSpec, 'probes'>,
+  there: ProbePrograms,
+): string | undefined {
+  for (const probe of probes) {
+    const needed = probe.http ? 'curl' : probe.tcp ? 'bash' : probe.cri ? 'crictl' : undefined
+    if (needed !== undefined && !there.has(needed))
+      return `probe ${probe.name} needs ${needed} on a host without an agent, and the host has none`
+  }
+  return undefined
 }
 
 export async function probeOverSsh(probe: Probe, deps: ProbeOverSshDeps, watchedMs: number): Promise<ProbeAnswer> {
@@ -35,10 +48,11 @@ export async function probeOverSsh(probe: Probe, deps: ProbeOverSshDeps, watched
     if (probe.file !== undefined) return await probeFile(probe.file, deps)
     if (probe.exec !== undefined) return await probeExec(probe.exec.command, deps, timeoutMs)
     if (probe.unit !== undefined) return await probeUnit(probe.unit.name, deps)
+    if (probe.cri !== undefined) return await probeCri(probe.cri.socket, deps, timeoutMs)
     if (probe.nodeLease !== undefined) return await probeLease(probe.nodeLease, deps, watchedMs)
   } catch (e) {
-    // Also when the session is lost: one missing answer counts for nothing.
-    return { kind: 'NoAnswer', message: messageOf(e) }
+    // The session is lost, or the host cannot run the probe.
+    return { kind: 'Unknown', message: messageOf(e) }
   }
   return { kind: 'Fail', message: 'the probe has nothing to check' }
 }
@@ -59,7 +73,7 @@ async function probeHttp(
     maxBytes: 64,
   })
   if (code === NOT_FOUND)
-    return { kind: 'Fail', message: 'the host has no curl, which asks over HTTP where there is no agent' }
+    return { kind: 'Unknown', message: 'the host has no curl, which asks over HTTP where there is no agent' }
   if (code !== 0) return { kind: 'NoAnswer', message: `${path}: no answer (curl ${code})` }
   const status = Number(/^\d{3}$/.exec(stdout.toString('latin1'))?.[0] ?? 0)
   return status >= 200 && status < 400 ? PASS : { kind: 'Fail', message: `HTTP ${status} from ${path}` }
@@ -72,8 +86,46 @@ async function probeTcp(port: number, { channel, address }: ProbeOverSshDeps, ti
   })
   if (code === 0) return PASS
   if (code === NOT_FOUND)
-    return { kind: 'Fail', message: 'the host has no bash, which opens ports where there is no agent' }
+    return { kind: 'Unknown', message: 'the host has no bash, which opens ports where there is no agent' }
   return { kind: 'NoAnswer', message: `port ${port}: ${code === 124 ? `no answer within ${timeoutMs} ms` : 'refused'}` }
+}
+
+/** The status of the runtime is JSON, of which only the conditions are read. */
+async function probeCri(socket: string, { channel, dir }: ProbeOverSshDeps, timeoutMs: number): Promise<ProbeAnswer> {
+  const seconds = (timeoutMs / 1_000).toFixed(3)
+  const endpoint = quoted(`unix://${onNode(dir, socket)}`)
+  const { code, stdout, stderr } = await channel.ask({
+    snippet: `timeout -k 1 ${seconds} crictl --runtime-endpoint ${endpoint} --timeout ${seconds}s info`,
+    deadlineMs: timeoutMs + MARGIN_MS,
+  })
+  if (code === NOT_FOUND)
+    return { kind: 'Unknown', message: 'the host has no crictl, which asks runtimes where there is no agent' }
+  if (code !== 0)
+    return {
+      kind: 'NoAnswer',
+      message: `CRI: ${code === 124 ? `no answer within ${timeoutMs} ms` : stderr || `crictl ${code}`}`,
+    }
+  return criAnswer(stdout.toString('utf8'))
+}
+
+function criAnswer(text: string): ProbeAnswer {
+  const conditions = conditionsIn(text)
+  const ready = conditions.find((c) => c['type'] === 'RuntimeReady')
+  if (ready === undefined) return { kind: 'Fail', message: 'CRI: its status has no condition RuntimeReady' }
+  if (ready['status'] === true) return PASS
+  return { kind: 'Fail', message: `CRI: ${oneLine(String(ready['message'] ?? 'the runtime is not ready'))}` }
+}
+
+function conditionsIn(text: string): readonly Readonly<Record<string, unknown>>[] {
+  let given: unknown
+  try {
+    given = JSON.parse(text)
+  } catch {
+    return []
+  }
+  const status = isObject(given) ? given['status'] : undefined
+  const conditions = isObject(status) ? status['conditions'] : undefined
+  return Array.isArray(conditions) ? conditions.filter(isObject) : []
 }
 
 /** By the clock of the host, as its files. */

@@ -2,7 +2,7 @@
 // its output comes back, however much it prints, and no longer than the host has time for it.
 import { type Channel, quoted } from '#ssh/channel.ts'
 import { visible } from '#lib/printable.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { agentErrors } from '../agent-errors.ts'
 import { FLOOD_BYTES } from '../hook.ts'
 import { lastLines } from '../last-lines.ts'
@@ -12,6 +12,10 @@ export interface ProgramDeps {
   readonly channel: Pick<Channel, 'ask'>
   readonly dir: NodeDir
   readonly environment: Readonly<Record<string, string>>
+  /** In which it runs; default: the root of the node. */
+  readonly folder?: string
+  /** No process that it starts outlives it. */
+  readonly isAlone?: boolean
 }
 
 export interface ProgramEnd {
@@ -21,7 +25,12 @@ export interface ProgramEnd {
   readonly output: string
 }
 
+/** A host whose disk is full cannot run it: that says nothing about what the program would have said. */
+class NotRun extends Error {}
+
 const KEPT_BYTES = 4_096
+/** Before the output, once the program is about to be started. */
+const BEGUN = 'B'
 const SHOWN = 120
 /** Beyond the limit of the program: for the snippet itself, and for a program that is killed late. */
 const MARGIN_MS = 15_000
@@ -34,28 +43,40 @@ const KILLED = 137
  * because a pipe to `tail` would wait for all of them.
  */
 export async function programOverSsh(
-  { channel, dir, environment }: ProgramDeps,
+  { channel, dir, environment, folder = dir.root, isAlone = false }: ProgramDeps,
   [program = '', ...args]: readonly string[],
   timeoutMs: number,
 ): Promise<ProgramEnd> {
   const own = quoted(onNode(dir, program))
   const variables = Object.entries(environment).map(([name, value]) => quoted(`${name}=${value}`))
-  const snippet = `d=$(mktemp -d) || exit 125
+  // As the agent's own programs: what they create is readable by others.
+  const snippet = `d=$(mktemp -d) || exit 1
 trap 'rm -rf "$d"' EXIT
-mkfifo "$d/p" || exit 125
-{ head -c ${FLOOD_BYTES} <"$d/p" >"$d/o"; : >"$d/e"; } &
+mkfifo "$d/p" && : >"$d/o" || exit 1
+printf ${BEGUN}
+umask 022
+{ head -c ${FLOOD_BYTES} >"$d/o" || cat >/dev/null; : >"$d/e"; } <"$d/p" 2>/dev/null &
 h=$!
 p=${quoted(program)}
 [ ! -e ${own} ] || p=${own}
-(cd ${quoted(dir.root)} && exec timeout -k 1 ${(timeoutMs / 1_000).toFixed(3)} env -i ${variables.join(' ')} "$p" ${args.map(quoted).join(' ')}) >"$d/p" 2>&1 </dev/null
+(cd ${quoted(folder)} && exec timeout -k 1 ${(timeoutMs / 1_000).toFixed(3)} env -i ${variables.join(' ')} "$p" ${args.map(quoted).join(' ')}) >"$d/p" 2>&1 </dev/null &
+t=$!
+wait "$t"
 c=$?
+${isAlone ? 'kill -s KILL -- "-$t" 2>/dev/null' : ''}
 i=0
 while [ ! -e "$d/e" ] && [ "$i" -lt 10 ]; do sleep 0.1; i=$((i+1)); done
 kill "$h" 2>/dev/null
 tail -c ${KEPT_BYTES} "$d/o"
 exit "$c"`
-  const { code, stdout } = await channel.ask({ snippet, deadlineMs: timeoutMs + MARGIN_MS, maxBytes: KEPT_BYTES })
-  const output = visible(stdout.toString('utf8'))
+  const { code, stdout, stderr } = await channel.ask({
+    snippet,
+    deadlineMs: timeoutMs + MARGIN_MS,
+    maxBytes: KEPT_BYTES + BEGUN.length,
+  })
+  const text = stdout.toString('utf8')
+  if (!text.startsWith(BEGUN)) throw new NotRun(`could not be started on the host: ${stderr || `code ${code}`}`)
+  const output = visible(text.slice(BEGUN.length))
   if (code === 0) return { problem: undefined, output }
   const late = `timed out after ${timeoutMs} ms`
   return {
@@ -67,9 +88,12 @@ exit "$c"`
 export const hookOverSsh =
   (deps: ProgramDeps) =>
   async (command: readonly string[], timeoutMs: number): Promise<void> => {
-    const { problem, output } = await programOverSsh(deps, command, timeoutMs)
-    if (problem === undefined) return
     const [program = ''] = command
+    const { problem, output } = await programOverSsh(deps, command, timeoutMs).catch((e: unknown) => {
+      if (!(e instanceof NotRun)) throw e
+      return { problem: messageOf(e), output: '' }
+    })
+    if (problem === undefined) return
     throw new KubeNodeError(agentErrors.KN8033({ program, why: problem, output: output.trim().slice(-SHOWN) }))
   }
 

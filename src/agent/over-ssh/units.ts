@@ -17,7 +17,8 @@ import {
 
 /** A longer command line counts as another one. */
 const ARGUMENT_BYTES = 16 * 1024
-const MAX_SHOW_BYTES = 4 * 2 ** 20
+/** Of one unit: its properties, and one process in base64. */
+const UNIT_BYTES = 64 * 1024
 const SHOW_WITHIN_MS = 30_000
 const MARGIN_MS = 10_000
 const MAX_OUTPUT_BYTES = 64 * 1024
@@ -48,13 +49,13 @@ done`
     const { code, stdout, stderr } = await channel.ask({
       snippet,
       deadlineMs: SHOW_WITHIN_MS,
-      maxBytes: MAX_SHOW_BYTES,
+      maxBytes: units.length * UNIT_BYTES,
     })
     if (code !== 0) throw refused(`show ${units.join(' ')}`, stderr || `exited with code ${code}`)
     const [text = '', bootId = '', ...rest] = stdout.toString('latin1').split('\0')
     boot = bootId.trim()
     processes.clear()
-    for (let at = 0; at + 2 < rest.length; at += 3) {
+    for (let at = 0; at + 2 < rest.length && at < 3 * units.length; at += 3) {
       const [pid = '', stat = '', cmdline = ''] = rest.slice(at, at + 3)
       const argv = Buffer.from(cmdline, 'base64').toString('utf8').split('\0').slice(0, -1)
       processes.set(Number(pid), { id: parseStat(stat), argv })

@@ -52,9 +52,9 @@ export function buildDetection(context: PartsContext, needs: DetectionNeeds): De
   return { board, detection }
 }
 
-function problemsOf(
-  components: AllComponents,
-  supervisor: Processes,
+export function problemsOf(
+  components: Pick<AllComponents, 'workers'>,
+  supervisor: Pick<Processes, 'reading' | 'describe'>,
 ): ReadonlyMap<string, ComponentProblem | undefined> {
   return new Map(
     components.workers.map(({ component, record, probes, startProblem }) => {

@@ -1,10 +1,10 @@
 // The part that carries out repairs ordered by the Machine, and counts how they ended.
+import { uptime } from 'node:os'
 import type { AllComponents } from '../components/all-components.ts'
-import { isLeftToHost } from '../components/record.ts'
 import type { TrustStore } from '../components/trust-store.ts'
 import type { Detection } from '../detect/detection.ts'
 import type { NodeObject } from '../node/node-object.ts'
-import { restartHostService } from '../repair/host-service.ts'
+import { askIn } from '../repair/host-service.ts'
 import { cleanDisk } from '../repair/clean-disk.ts'
 import { collectEvidence } from '../repair/evidence.ts'
 import { jobWatches } from '../repair/job-watches.ts'
@@ -41,6 +41,7 @@ export function buildRepairs(context: PartsContext, needs: RepairsNeeds): Repair
     machine,
     targets,
     bootId: facts.bootId,
+    upMs: () => uptime() * 1_000,
     nodeUid: () => nodeObject.uid(),
     onStep: (operation, outcome, beganAt) => {
       repairs.note(operation, outcome)
@@ -54,13 +55,7 @@ export function buildRepairs(context: PartsContext, needs: RepairsNeeds): Repair
 function stepPorts(context: PartsContext, { components, trust }: RepairsNeeds): StepPorts {
   const { files, dir, clock, client, fetcher, platform, environment, systemctl, reboots } = context
   return {
-    ask: async (component, kind) => {
-      // A component that left, or is only staged, belongs to the host, which repairs its own.
-      const worker = components.workers.find((w) => w.component === component)
-      const ofHost = isLeftToHost(worker?.record) && kind === 'Restart' && dir.root === '/'
-      const found = ofHost && systemctl !== undefined ? await restartHostService(systemctl, component) : undefined
-      return found ?? components.ask(component, kind)
-    },
+    ask: askIn(components, dir.root === '/' ? systemctl : undefined),
     cleanDisk: (wanted, stop) => cleanDisk({ dir, clock }, wanted, stop),
     runScript: (wanted, stop) =>
       runScript({ files, dir, client, fetcher, trust, clock, platform, environment }, wanted, stop),

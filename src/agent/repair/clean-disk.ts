@@ -14,7 +14,7 @@ import type { JobOperation } from './plan.ts'
 import type { StepResult } from './steps.ts'
 
 /** The only roots that a job may list folders below: temporary files, caches, logs, and dumps of programs that crashed. */
-const CLEANABLE = [
+export const CLEANABLE = [
   '/tmp',
   '/var/tmp',
   '/var/cache',
@@ -27,7 +27,7 @@ const CLEANABLE = [
 const DEFAULT_PATHS: readonly string[] = ['/tmp', '/var/tmp', '/var/cache']
 
 const LIMITS = { entries: 100_000, depth: 16 }
-const MAX_REMOVED = 10_000
+export const MAX_REMOVED = 10_000
 /** Files per batch; after each batch other tasks get a turn, and enough may be free. */
 const AT_ONCE = 100
 const MAX_PROCESSES = 10_000
@@ -93,10 +93,13 @@ export async function cleanDisk(
   return { outcome: free >= wanted.untilFree ? 'Succeeded' : 'Failed', output }
 }
 
-interface Removed {
+export interface Freed {
   readonly path: string
   readonly files: number
   readonly bytes: number
+}
+
+interface Removed extends Freed {
   readonly largest: FoundFile | undefined
 }
 
@@ -136,8 +139,8 @@ class Spaces {
 }
 
 /** In sum, and for each folder that lost something. */
-function totalOf(removed: readonly Removed[]): string {
-  const sum = (of: (r: Removed) => number): number => removed.reduce((n, r) => n + of(r), 0)
+export function totalOf(removed: readonly Freed[]): string {
+  const sum = (of: (r: Freed) => number): number => removed.reduce((n, r) => n + of(r), 0)
   const each = removed.filter((r) => r.files > 0).map((r) => `${r.path}: ${r.files} with ${r.bytes}`)
   const where = each.length > 0 ? ` (${each.join('; ')})` : ''
   return `${counted(
@@ -146,14 +149,14 @@ function totalOf(removed: readonly Removed[]): string {
   )} with ${sum((r) => r.bytes)} bytes${where}`
 }
 
-interface Cleaning {
+export interface Cleaning {
   readonly path: string
   readonly olderThanMs: number
   readonly keep: number
   readonly maxShare: number | undefined
 }
 
-function cleaningsOf(wanted: Wanted): readonly Cleaning[] {
+export function cleaningsOf(wanted: Wanted): readonly Cleaning[] {
   const olderThanMs = parseDuration(wanted.olderThan)
   const paths = wanted.paths ?? (wanted.directories === undefined ? DEFAULT_PATHS : [])
   return [

@@ -89,6 +89,7 @@ async function runAgent(world: World, files: MemoryFiles, clock = new VirtualClo
       log: silentLogger,
       machine: 'm',
       bootId: `boot-${world.boot}`,
+      upMs: () => clock.monotonic(),
       ports,
       targets: () => ['node-uid'],
       nodeUid: async () => 'node-uid',

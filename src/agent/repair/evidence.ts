@@ -28,7 +28,7 @@ export interface EvidenceDeps {
 }
 
 /** Limit per kind; longer texts keep their end, and the first line shows how much was cut. */
-const MAX_BYTES = 2 ** 20
+export const MAX_BYTES = 2 ** 20
 const MAX_LOG_BYTES = 65_536
 const MAX_PROCESSES = 5_000
 /** An overloaded node answers slowly; one kind of evidence must not delay the repair forever. */
@@ -36,7 +36,7 @@ const CALL_MS = 5_000
 const KIND_MS = 20_000
 /** Number of jobs whose evidence is kept; the oldest is removed first. */
 const MAX_JOBS = 20
-const JOURNAL_LINES = 500
+export const JOURNAL_LINES = 500
 /** Of a text that the result of the step shows itself. */
 const MAX_SAID = 1_024
 
@@ -67,7 +67,7 @@ export async function collectEvidence(
       lines.push(`${kind}: not collected: ${messageOf(e)}`)
     }
   }
-  await dropOld(files, dir)
+  await dropOldEvidence(files, dir)
   return { outcome: 'Succeeded', output: lines.join('\n'), ...defined({ devices: held }) }
 }
 
@@ -214,7 +214,7 @@ function processes(): string {
     .join('')
 }
 
-async function dropOld(files: Files, dir: NodeDir): Promise<void> {
+export async function dropOldEvidence(files: Files, dir: NodeDir): Promise<void> {
   const root = join(dir.state, 'evidence')
   const jobs = await Promise.all(
     (await files.list(root)).map(async (name) => ({ name, at: (await files.stat(join(root, name)))?.modifiedMs ?? 0 })),

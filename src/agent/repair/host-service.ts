@@ -1,9 +1,12 @@
 // Restarts a kubelet, container runtime or time service that a distribution runs on this host: their repair must not depend on whether KubeNode installed them. A
 // closed list, and never a service that a user stopped.
 import { DETECTOR_DEFAULTS } from '#api/agent-config/detector-settings.ts'
+import type { AllComponents } from '../components/all-components.ts'
 import { failed, type AskResult } from '../components/asks.ts'
+import { isLeftToHost } from '../components/record.ts'
 import { isFrozenState, readStat } from '../supervise/proc.ts'
 import type { Systemctl } from '../supervise/systemd/systemctl.ts'
+import type { StepPorts } from './steps.ts'
 
 /** What Debian, Ubuntu and Red Hat call theirs. */
 const TIME_SERVICES: readonly string[] = ['chrony', 'chronyd', 'systemd-timesyncd']
@@ -28,3 +31,17 @@ export async function restartHostService(
   await systemctl.run('restart', '--', unit)
   return { kind: 'Done' }
 }
+
+/** Carries out what a repair asks of a component. One that left, or is only staged, belongs to the host, which repairs its own. */
+export const askIn =
+  (
+    components: Pick<AllComponents, 'workers' | 'ask'>,
+    systemctl: Systemctl | undefined,
+    isStopped?: (pid: number) => boolean,
+  ): StepPorts['ask'] =>
+  async (component, kind) => {
+    const worker = components.workers.find((w) => w.component === component)
+    const isOfHost = isLeftToHost(worker?.record) && kind === 'Restart' && systemctl !== undefined
+    const found = isOfHost ? await restartHostService(systemctl, component, isStopped) : undefined
+    return found ?? components.ask(component, kind)
+  }

@@ -39,9 +39,9 @@ const MARK = 'KUBENODE_REPAIR'
 const failed = (output: string): StepResult => ({ outcome: 'Failed', output })
 
 /** Scripts are kept apart from components, so that a component with the same name is never touched. */
-const scriptsDir = (dir: NodeDir): NodeDir => ({ ...dir, state: join(dir.state, 'scripts') })
+export const scriptsDir = (dir: NodeDir): NodeDir => ({ ...dir, state: join(dir.state, 'scripts') })
 
-const runsFolder = ({ state }: NodeDir): string => join(state, 'runs')
+export const runsFolder = ({ state }: NodeDir): string => join(state, 'runs')
 
 function ownDir(scripts: NodeDir): NodeDir {
   mkdirSync(runsFolder(scripts), { recursive: true })
@@ -60,7 +60,8 @@ export async function runScript(
   try {
     const { slot, spec } = await stage({ ...deps, dir, downloads }, { name: component, version }, signal)
     const found = programOf(spec, slotFolder(dir, component, slot.id))
-    if (typeof found === 'string') return failed(found)
+    const refusal = typeof found === 'string' ? found : interpreterRefusal(beginningOf(found.program))
+    if (typeof found === 'string' || refusal !== undefined) return failed(refusal ?? '')
     const end = await runProgram({
       command: [found.program, ...found.args, ...args],
       folder: found.folder,
@@ -80,35 +81,38 @@ export async function runScript(
 
 export const DEFAULT_TIMEOUT = '5m'
 
-interface Program {
+export interface Program {
   readonly program: string
   readonly args: readonly string[]
   readonly folder: string
 }
 
 /** The program, or why none may run. */
-function programOf(spec: MachineComponentSpec, folder: string): Program | string {
+export function programOf(spec: MachineComponentSpec, folder: string): Program | string {
   if (spec.type !== 'Script' || spec.script === undefined) return `${spec.component} is no script`
   const [named = '', ...args] = spec.script.command
   const link = layoutOf(spec).links.find((l) => named === l.path || named.startsWith(`${l.path}/`))
   if (link === undefined || named.split('/').includes('..'))
     return `${named} is not in the archive of ${spec.component}`
-  const program = join(folder, link.inSlot, named.slice(link.path.length))
-  const interpreter = interpreterOf(program)
-  if (interpreter !== undefined && !INTERPRETERS.includes(interpreter))
-    return `the interpreter ${interpreter} is not one of ${INTERPRETERS.join(', ')}`
-  return { program, args, folder }
+  return { program: join(folder, link.inSlot, named.slice(link.path.length)), args, folder }
 }
 
-const FIRST_LINE = 256
+/** Of a program, to find its interpreter. */
+export const FIRST_LINE = 256
 
-/** Undefined for a program without an interpreter line. */
-function interpreterOf(path: string): string | undefined {
+/** Why it must not run, by its first bytes. */
+export function interpreterRefusal(text: string): string | undefined {
+  if (!text.startsWith('#!')) return undefined
+  const interpreter = (text.slice(2).split('\n')[0] ?? '').trim().replace(/\s+/g, ' ')
+  if (INTERPRETERS.includes(interpreter)) return undefined
+  return `the interpreter ${interpreter} is not one of ${INTERPRETERS.join(', ')}`
+}
+
+function beginningOf(path: string): string {
   const fd = openSync(path, 'r')
   try {
     const bytes = Buffer.alloc(FIRST_LINE)
-    const text = bytes.subarray(0, readSync(fd, bytes)).toString('latin1')
-    return text.startsWith('#!') ? (text.slice(2).split('\n')[0] ?? '').trim().replace(/\s+/g, ' ') : undefined
+    return bytes.subarray(0, readSync(fd, bytes)).toString('latin1')
   } finally {
     closeSync(fd)
   }

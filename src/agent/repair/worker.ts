@@ -1,5 +1,4 @@
 // The loop of one repair job: read, plan, record, run, report. A step runs only after its start is on the disk and acknowledged by the API server.
-import { uptime } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -32,6 +31,8 @@ export interface JobDeps {
   readonly log: Logger
   readonly machine: string
   readonly bootId: string
+  /** How long the machine has run. */
+  readonly upMs: () => number
   readonly ports: StepPorts
   /** UIDs under which a permit may name this node. */
   readonly targets: () => readonly string[]
@@ -78,6 +79,11 @@ export class JobWorker {
     if (!this.#isRunning) void this.#run()
   }
 
+  /** Nothing runs, and only a change of the job or time would change that. */
+  get isQuiet(): boolean {
+    return !this.#isRunning && this.#busyStep === undefined
+  }
+
   /** Does not wait for a step that ends this process. */
   close(): void {
     this.#isClosed = true
@@ -103,7 +109,7 @@ export class JobWorker {
     const job = this.#job
     const uid = job?.metadata.uid
     if (job === undefined || uid === undefined) return
-    const { files, dir, machine, bootId, nodeUid } = this.#deps
+    const { files, dir, machine, bootId, nodeUid, upMs } = this.#deps
     if (this.#record?.uid !== uid) this.#record = await readState(files, jobFile(dir, uid), parseJobRecord)
     const plan = planJob({
       job,
@@ -114,7 +120,7 @@ export class JobWorker {
       permit: this.#permit?.reading,
       busy: this.#busyStep,
       isRebootAsked: this.#isRebootAsked,
-      upMs: uptime() * 1_000,
+      upMs: upMs(),
       isNodeFrozen: (await readFrozen(files, dir)) !== undefined,
     })
     this.#permit = undefined

@@ -31,6 +31,9 @@ export interface ParsedConfig {
   readonly problems: readonly string[]
 }
 
+/** A component that was healthy for so long has no problem any more. */
+export const CLEAR_AFTER_MS = 2_000
+
 const DEFAULTS: AgentConfig = {
   registerNode: true,
   address: undefined,
@@ -39,7 +42,7 @@ const DEFAULTS: AgentConfig = {
   leaseMs: 10_000,
   frozenAfterMs: 2_000,
   frozenGraceMs: 60_000,
-  clearAfterMs: 2_000,
+  clearAfterMs: CLEAR_AFTER_MS,
   logs: [],
   detect: NO_DETECTION,
 }

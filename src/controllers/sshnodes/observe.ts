@@ -1,5 +1,6 @@
 // Reads one Machine that is managed over SSH.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { isVisited } from './plan.ts'
 import type { LastVisit, Seen } from './seen.ts'
@@ -8,6 +9,7 @@ const OVER_SSH = 'visited-over-ssh'
 
 export const cachesOf = (informers: Informers) => ({
   machines: informers.of(machineType, { indexes: { [OVER_SSH]: (m) => (isVisited(m) ? ['yes'] : []) } }),
+  jobs: informers.of(remedyOperationJob),
 })
 
 export type VisitCaches = ReturnType<typeof cachesOf>

@@ -1,6 +1,6 @@
 // Visits to machines without an agent, as the controllers role makes them: the session, the agent's components with hands over SSH, the report and the
 // heartbeat in the names of the Machine.
-import type { HostPast } from '#agent/over-ssh/visit.ts'
+import type { HostPast } from '#agent/over-ssh/visit-parts.ts'
 import type { LeaseRenewal } from '#agent/node/lease-renewal.ts'
 import { renewLease } from '#agent/node/leases.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
@@ -12,6 +12,7 @@ import type { JoinGround, SshNodesConfig } from '#controllers/module.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
+import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { VERSION } from '#lib/program-version.ts'
 import type { Random } from '#lib/random.ts'
@@ -58,15 +59,16 @@ export function sshVisits({ client, clock, random, log, sessions, join }: Visits
   return {
     visit: async (login, first, machine, signal) => {
       // Loaded with the first visit: most controllers have no such machine.
-      const [{ newHostPast, visit, visitSession }, { createFetcher }] = await Promise.all([
+      const [{ visit, visitSession, isOfHost }, { newHostPast }, { createFetcher }] = await Promise.all([
         import('#agent/over-ssh/visit.ts'),
+        import('#agent/over-ssh/visit-parts.ts'),
         import('#agent/components/fetch.ts'),
       ])
       return sessions.converse(
         visitSession(login),
         async (channel) => {
           const beat = () => renewLease({ client, clock, everyMs: BEAT_MS }, leaseOf(first, machine), signal)
-          await visit({
+          const failure = await visit({
             channel,
             machine,
             client,
@@ -84,10 +86,15 @@ export function sshVisits({ client, clock, random, log, sessions, join }: Visits
             beat,
             beatEveryMs: BEAT_MS,
             signal,
+          }).catch((e: unknown) => {
+            signal.throwIfAborted()
+            // What fails because the session is over, or on the host, is shown in the status; the rest is tried again.
+            if (channel.closed === undefined && !isOfHost(e)) throw e
+            return { kind: 'Failed' as const, failure: 'PreflightFailed' as const, why: messageOf(e) }
           })
-          return channel.closed === undefined
-            ? { kind: 'Done' as const }
-            : { kind: 'Failed' as const, failure: 'Unreachable' as const, why: channel.closed }
+          if (channel.closed !== undefined)
+            return { kind: 'Failed' as const, failure: 'Unreachable' as const, why: channel.closed }
+          return failure ?? { kind: 'Done' as const }
         },
         signal,
       )

@@ -15,6 +15,7 @@ import { machineModule } from '#controllers/machine/reconcile.ts'
 import type { ControllerContext, ControllerModule, JoinGround } from '#controllers/module.ts'
 import { sshJoinModule } from '#controllers/sshjoin/reconcile.ts'
 import { sshVisits } from '#programs/run/ssh-visits.ts'
+import { defenderModule } from '#defender/role.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -41,6 +42,8 @@ export class JoinWorld {
   /** Of the controllers, from their next start on. */
   modules: readonly ControllerModule[] = [machineModule, sshJoinModule]
   trust: JoinGround['trust'] = newPublisher().anchor
+  /** With a Defender, from the next start on. */
+  isDefended = false
   admin: KubeClient
   #server: RunningServer
   readonly #stops: (() => unknown)[] = []
@@ -131,8 +134,27 @@ export class JoinWorld {
     informers.start()
     await informers.synced()
     this.#stops.push(() => informers.stop())
+    if (this.isDefended) await this.#startDefender()
     const approver = await startApprover(this.#as('kubenode:approver'), tools, this.#approver)
     this.#stops.unshift(() => approver.stop(1_000))
+  }
+
+  async #startDefender(): Promise<void> {
+    const client = this.#as('kubenode:defender')
+    const tools = { clock: systemClock, random: systemRandom, log: silentLogger, metrics: createMetrics() }
+    const informers = createInformers({ client, ...tools, startSpreadMs: 0 })
+    const { parts = [] } = await defenderModule({ identity: 'test', cluster: 'test' }).setup({
+      client,
+      informers,
+      ...tools,
+    })
+    informers.start()
+    await informers.synced()
+    this.#stops.push(() => informers.stop())
+    for (const part of parts) {
+      await part.start(new AbortController().signal)
+      this.#stops.unshift(() => part.stop(1_000))
+    }
   }
 
   async declare(name: string): Promise<void> {
@@ -149,8 +171,8 @@ export class JoinWorld {
     return this.admin.get(machineType, { name })
   }
 
-  async until(what: string | (() => string), holds: () => Promise<boolean>): Promise<void> {
-    for (const began = systemClock.monotonic(); systemClock.monotonic() - began < PATIENCE_MS;) {
+  async until(what: string | (() => string), holds: () => Promise<boolean>, patienceMs = PATIENCE_MS): Promise<void> {
+    for (const began = systemClock.monotonic(); systemClock.monotonic() - began < patienceMs;) {
       if (await holds()) return
       await systemClock.sleep(200)
     }

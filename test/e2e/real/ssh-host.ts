@@ -24,10 +24,23 @@ interface SshHostOptions {
   readonly client: string
   /** The user with sudo logs in, and root may not. */
   readonly isRootOff: boolean
+  /** Default: it may. */
+  readonly maySudo?: boolean
+  readonly keyType?: 'ed25519' | 'rsa'
+  /** More settings of its sshd. */
+  readonly settings?: readonly string[]
 }
 
 /** Undefined where Debian's packages cannot be fetched. */
-export async function startSshHost({ name, port, client, isRootOff }: SshHostOptions): Promise<SshHost | undefined> {
+export async function startSshHost({
+  name,
+  port,
+  client,
+  isRootOff,
+  maySudo = true,
+  keyType = 'ed25519',
+  settings = [],
+}: SshHostOptions): Promise<SshHost | undefined> {
   const machine = new HostMachine([], { name })
   const at = (path: string): string => join(machine.root, path)
   const write = (path: string, text: string, mode = 0o644): void => {
@@ -40,14 +53,14 @@ export async function startSshHost({ name, port, client, isRootOff }: SshHostOpt
     return undefined
   }
   const key = 'etc/ssh/host_key'
-  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', at(key)])
+  execFileSync('ssh-keygen', ['-q', '-t', keyType, '-N', '', '-C', name, '-f', at(key)])
   const hostKey = readFileSync(at(`${key}.pub`), 'utf8').trim()
   appendFileSync(at('etc/passwd'), `${ADMIN}:x:${ADMIN_ID}:${ADMIN_ID}::/home/${ADMIN}:/bin/sh\n`)
   appendFileSync(at('etc/passwd'), `sshd:x:${SSHD_ID}:65534::/run/sshd:/usr/sbin/nologin\n`)
   appendFileSync(at('etc/group'), `${ADMIN}:x:${ADMIN_ID}:\n`)
   // Not locked, and without a password that fits.
   appendFileSync(at('etc/shadow'), `${ADMIN}:*:19000:0:99999:7:::\n`)
-  write('etc/sudoers.d/admin', `${ADMIN} ALL=(ALL) NOPASSWD: ALL\n`, 0o440)
+  if (maySudo) write('etc/sudoers.d/admin', `${ADMIN} ALL=(ALL) NOPASSWD: ALL\n`, 0o440)
   write(`home/${ADMIN}/.ssh/authorized_keys`, `restrict ${client}\n`, 0o600)
   for (const path of ['', '.ssh', '.ssh/authorized_keys']) chownSync(at(`home/${ADMIN}/${path}`), ADMIN_ID, ADMIN_ID)
   write('root/.ssh/authorized_keys', `restrict ${client}\n`, 0o600)
@@ -61,6 +74,7 @@ export async function startSshHost({ name, port, client, isRootOff }: SshHostOpt
       'KbdInteractiveAuthentication no',
       'UsePAM no',
       `PermitRootLogin ${isRootOff ? 'no' : 'prohibit-password'}`,
+      ...settings,
       '',
     ].join('\n'),
   )

@@ -1,6 +1,7 @@
 // What a job as a whole requires: its executors, the Defender's permission, and whether it can be done at all.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { OperationName } from '#api/kinds/operations.ts'
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
 
@@ -11,7 +12,7 @@ export function unsupportedReason({ spec }: RemedyOperationJob, machine: Machine
     if (known === undefined) return 'an operation is not supported by this version'
     if (known.executor === 'Agent' && spec.machine === undefined)
       return `${operationName(operation)} needs an agent, and the node belongs to no Machine`
-    if (known.executor === 'Agent' && machine?.spec.channel === 'SSH')
+    if (OF_AGENTS.has(operationName(operation)) && machine?.spec.channel === 'SSH')
       return `${operationName(operation)} needs an agent, and the machine is managed over SSH`
   }
   const { operations } = spec
@@ -22,6 +23,9 @@ export function unsupportedReason({ spec }: RemedyOperationJob, machine: Machine
   if (taking >= 0 && spec.machine === undefined) return 'only a Machine can be replaced'
   return undefined
 }
+
+/** For a silent agent. */
+const OF_AGENTS: ReadonlySet<OperationName | undefined> = new Set<OperationName>(['rescue', 'rescueReboot'])
 
 /** The disruption to request. A job that disrupts nothing requests that, so that every repair is visible and can be stopped in one place. */
 export function disruptionsOf({ spec }: RemedyOperationJob): readonly Disruption[] {
