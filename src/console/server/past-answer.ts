@@ -10,6 +10,7 @@ import type { Recorded } from './recorded.ts'
 import { Refused } from './request.ts'
 import type { Readable } from './rights.ts'
 import type { TopicName } from './topics.ts'
+import { pageText } from './views/parts.ts'
 
 export interface PastAsked {
   readonly fleet: Fleet
@@ -91,7 +92,7 @@ export function* lifeAnswer({ recorded, readable, query, now }: PastAsked): Step
       kinds: kind === undefined ? [] : [kind],
     })),
     marks: deeds.slice(-MOST_STATES).map(({ observed }) => observed),
-    lines: lines.slice(-MOST_LINES).map(({ at, text, tone }: Happening) => ({ at, text, tone })),
+    lines: lines.slice(-MOST_LINES).map(({ at, text, tone }: Happening) => ({ at, text: pageText(text), tone })),
     cut: Math.max(0, lines.length - MOST_LINES) + life.leftOut,
     command: `kubenode history ${of.kind.toLowerCase()}/${of.name} --cluster ${of.cluster}`,
   }

@@ -7,7 +7,6 @@ import { blockerFindings } from '#explain/repairs/blockers.ts'
 import { observeRepairs } from '#explain/repairs/observe.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import { adviceOnce, type Finding } from '#explain/finding.ts'
-import { withReadableTimes } from '#explain/readable-times.ts'
 import { type OtherCluster, withHub } from '#explain/with-hub.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { nodeType } from '#nodes/objects.ts'
@@ -27,7 +26,7 @@ import type {
 import type { ClusterState } from './cluster-cache.ts'
 import { Refused } from './request.ts'
 import type { Readable } from './rights.ts'
-import { liftOf } from './views/parts.ts'
+import { liftOf, pageText } from './views/parts.ts'
 import { defined } from '#lib/defined.ts'
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
@@ -83,7 +82,7 @@ export async function whyAnswer(asked: WhyRequest): Promise<WhyAnswer> {
 }
 
 const nodeOf = (finding: Finding): WhyNode => ({
-  text: withReadableTimes(finding.text),
+  text: pageText(finding.text),
   ...defined({ cause: finding.cause }),
   ...liftOf(finding),
   below: (finding.below ?? []).map(nodeOf),

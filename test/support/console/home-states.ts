@@ -56,13 +56,13 @@ export const HOME_STATES: readonly HomeState[] = [
   {
     name: 'with a problem whose repair is refused',
     seen: { lists: { machines: [ready], nodes: [sick('KernelDeadlock')], rules: [massFault] } },
-    sentence: '2 things need attention, the first: node/m-1 not repaired by rule deadlock (mass fault) (test)',
+    sentence: '2 things need attention, the first: node m-1 not repaired by rule deadlock (mass fault) (test)',
     weights: ['Act', 'Act'],
   },
   {
     name: 'with incomplete detection',
     seen: { lists: { machines: [ready], nodes: [sick('DetectionIncomplete')] } },
-    sentence: '1 thing needs attention: DetectionIncomplete on node/m-1 (test)',
+    sentence: '1 thing needs attention: DetectionIncomplete on node m-1 (test)',
     weights: ['Act'],
   },
   {
@@ -74,7 +74,7 @@ export const HOME_STATES: readonly HomeState[] = [
   {
     name: 'with a silent agent',
     seen: { lists: { machines: [{ ...ready, state: { ...ready.state, silent: 'Yes' } }] } },
-    sentence: '1 thing needs attention: machine/m-1 is silent (test)',
+    sentence: '1 thing needs attention: machine m-1 is silent (test)',
     weights: ['Act'],
   },
   {

@@ -10,6 +10,7 @@ import { Since } from './clock.ts'
 import { CopyButton } from './copy.ts'
 import { Mark } from './mark.ts'
 import type { Tone } from './mark.ts'
+import { nounOf } from './noun.ts'
 import { Terminal } from './terminal.ts'
 import { hrefOfObject, inCluster, shortCommit } from './wait.ts'
 
@@ -67,7 +68,7 @@ function More({ cause: { first, others } }: { readonly cause: Cause }): VNode | 
         h(
           'p',
           { key: row.id, class: 'name' },
-          h('a', { href: hrefOfObject(route, row.object) }, `${row.object.kind} ${row.object.name}`),
+          h('a', { href: hrefOfObject(route, row.object) }, `${nounOf(row.object.kind)} ${row.object.name}`),
           row.object.cluster === object.cluster ? ': ' : ` in ${row.object.cluster}: `,
           row.text,
         ),

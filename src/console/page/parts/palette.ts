@@ -6,6 +6,7 @@ import { clustersWith, useAnswer, useApp } from '../app.ts'
 import type { SearchAnswer } from '../../protocol.ts'
 import { PLACES } from '../places.ts'
 import { hasCluster, parseRoute, toView, withParams } from '../router.ts'
+import { nounOf } from './noun.ts'
 import { hrefOfObject } from './wait.ts'
 
 interface Entry {
@@ -143,7 +144,7 @@ function useEntries(text: string, asked: string): readonly Entry[] {
     ...hits.map((hit): Entry => ({
       id: `${hit.cluster}/${hit.kind}/${hit.namespace ?? ''}/${hit.name}`,
       text: hit.name,
-      note: `${hit.kind} in ${hit.cluster}, ${hit.text}`,
+      note: `${nounOf(hit.kind)} in ${hit.cluster}, ${hit.text}`,
       run: () => go(parseRoute(hrefOfObject({ ...route, params: {} }, hit))),
     })),
   ].slice(0, MOST_ENTRIES)

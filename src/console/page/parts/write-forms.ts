@@ -9,6 +9,7 @@ import type { ApprovingAnswer } from '../../approving.ts'
 import { useAnswer, useApp } from '../app.ts'
 import { ApprovalFacts } from './approval-facts.ts'
 import { DialogBox, useDialog } from './dialog.ts'
+import { nounOf } from './noun.ts'
 import { useSending } from './sending.ts'
 import { Terminal } from './terminal.ts'
 import { count, fieldTime, parseFieldTime } from './time.ts'
@@ -57,7 +58,7 @@ export function HoldButton(props: HoldProps): VNode | null {
     Form,
     {
       label,
-      title: `${label.replace('…', '')}: ${target.kind} ${target.name}${also.length === 0 ? '' : ` and ${also.length} more`}${target.kind === 'Cluster' ? '' : ` in ${cluster}`}`,
+      title: `${label.replace('…', '')}: ${nounOf(target.kind)} ${target.name}${also.length === 0 ? '' : ` and ${also.length} more`}${target.kind === 'Cluster' ? '' : ` in ${cluster}`}`,
       url: '/api/hold',
       onChange,
       ...(also.length > 0 && { about: h('p', {}, [target, ...also].map(({ name }) => name).join(', ')) }),
@@ -81,12 +82,14 @@ export function HoldButton(props: HoldProps): VNode | null {
 interface ApproveProps {
   readonly cluster: string
   readonly of: ApprovalRequest['of']
+  /** In words, where the name of the object says nothing. */
+  readonly what?: string
   readonly approvals: readonly Approvable[]
 }
 
 export function ApproveButton(props: ApproveProps): VNode | null {
   const { session, route } = useApp()
-  const [{ cluster, of, approvals }, isOpen, onChange] = useOpened(props)
+  const [{ cluster, of, what = `${nounOf(of.kind)} ${of.name}`, approvals }, isOpen, onChange] = useOpened(props)
   const [digest, setDigest] = useState(approvals[0]?.digest ?? '')
   const [again, setAgain] = useState(0)
   const access = session.clusters.find(({ name }) => name === cluster)
@@ -102,7 +105,7 @@ export function ApproveButton(props: ApproveProps): VNode | null {
     Form,
     {
       label: 'Approve…',
-      title: `Approve: ${of.kind} ${of.name} in ${cluster}`,
+      title: `Approve: ${what} in ${cluster}`,
       url: '/api/approval',
       onChange,
       about: h(
@@ -248,10 +251,10 @@ const MOST_NAMED = 3
 
 const createdText = (created: readonly Written[]): string =>
   created.length > MOST_NAMED
-    ? `${count(created.length)} ${created[0]?.kind ?? ''}s created`
-    : created.map(({ kind, name }) => `${kind} ${name} created`).join(', ')
+    ? `${count(created.length)} ${nounOf(created[0]?.kind ?? '')}s created`
+    : created.map(({ kind, name }) => `${nounOf(kind)} ${name} created`).join(', ')
 
-const createdLine = ({ kind, name }: Written): VNode => h('p', { key: name }, `${kind} `, h('code', {}, name))
+const createdLine = ({ kind, name }: Written): VNode => h('p', { key: name }, `${nounOf(kind)} `, h('code', {}, name))
 
 /** Replaces the form, whose button had the focus. */
 function Created({ written, close }: { readonly written: readonly Written[]; readonly close: () => void }): VNode {

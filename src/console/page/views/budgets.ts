@@ -1,6 +1,7 @@
 // Budgets: what may still be disrupted per policy and domain, with rates, breakers, blames, slot holders and waiting permits.
 import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
+import { operationsText } from '../../operation-words.ts'
 import type { VNode } from 'preact'
 import { useApp, useCluster, useTopic } from '../app.ts'
 import { Page } from '../frame.ts'
@@ -152,10 +153,6 @@ const Results = ({ results }: { readonly results: string }): VNode =>
     ),
   )
 
-/** `SwitchComponent` is how objects spell it. */
-const operationsText = (operations: readonly string[]): string =>
-  operations.map((o) => spaced(o).toLowerCase()).join(', ')
-
 const NAMES = { Budget: 'Budget', Rate: 'Rate', HealthFloor: 'Health floor' } as const
 
 const Limits = ({ rows }: { readonly rows: readonly LimitRow[] }): VNode =>
@@ -254,6 +251,7 @@ function Waiting({ rows, cluster }: { readonly rows: readonly WaitingPermitRow[]
               name: r.object.name,
               ...defined({ namespace: r.object.namespace }),
             },
+            what: `permit for ${r.reason}`,
             approvals: r.approvals,
           }),
       },

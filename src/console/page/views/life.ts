@@ -8,6 +8,7 @@ import { AsTable, Choice, Page } from '../frame.ts'
 import type { ObjectName } from '../../basics.ts'
 import type { LifeAnswer, LifeLine } from '../../protocol.ts'
 import { Lanes } from '../parts/lanes.ts'
+import { capitalized, nounOf } from '../parts/noun.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { moment, span } from '../parts/time.ts'
@@ -58,8 +59,8 @@ function Life({ cluster, kind, name }: ObjectName): VNode {
       title: `The life of ${name}`,
       sentence:
         loaded.state === 'Ready'
-          ? `${kind} in cluster ${cluster}, ${span(loaded.value.to - loaded.value.from)} until ${moment(loaded.value.to, now())}.`
-          : `${kind} in cluster ${cluster}`,
+          ? `${capitalized(nounOf(kind))} in cluster ${cluster}, ${span(loaded.value.to - loaded.value.from)} until ${moment(loaded.value.to, now())}.`
+          : `${capitalized(nounOf(kind))} in cluster ${cluster}`,
       tools: [h(Choice, { label: 'Time', name: 'span', value: length, options: SPANS }), h(AsTable, {})],
       commands: loaded.state === 'Ready' ? [loaded.value.command] : [],
     },

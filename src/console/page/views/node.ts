@@ -13,12 +13,13 @@ import type {
   NodeRepairRow,
   NodeRow,
 } from '../../topics.ts'
+import { operationsText } from '../../operation-words.ts'
 import { topicOf } from '../../topic-name.ts'
 import { Ago, Since, Until } from '../parts/clock.ts'
 import { LifeLink } from '../parts/life-link.ts'
 import { LastDay } from '../parts/last-day.ts'
 import { LogTail } from '../parts/log-tail.ts'
-import { Mark, spaced } from '../parts/mark.ts'
+import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
@@ -199,7 +200,7 @@ function Permits({ rows, cluster }: { readonly rows: readonly NodePermitRow[]; r
       { id: 'phase', title: 'Phase', of: (p) => h(Mark, { phase: p.phase }), by: (p) => p.phase },
       { id: 'since', title: 'Since', of: (p) => h(Since, { at: p.since }), by: (p) => -(p.since ?? 0) },
       { id: 'until', title: 'Expires', of: (p) => p.until !== undefined && h(Until, { at: p.until }) },
-      { id: 'what', title: 'What', of: (p) => p.operations.map((o) => spaced(o).toLowerCase()).join(', ') },
+      { id: 'what', title: 'What', of: (p) => operationsText(p.operations) },
       { id: 'wait', title: 'Waits for', of: (p) => p.wait },
       { id: 'approved', title: 'Approved by', of: (p) => p.approvedBy?.join(', ') },
     ],

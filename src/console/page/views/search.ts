@@ -6,6 +6,7 @@ import { useAnswer, useApp } from '../app.ts'
 import { Page } from '../frame.ts'
 import type { SearchAnswer, SearchHit } from '../../protocol.ts'
 import { Mark } from '../parts/mark.ts'
+import { nounOf } from '../parts/noun.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
@@ -88,7 +89,7 @@ function Hits({ hits, isTruncated }: SearchAnswer): VNode {
       href: (hit) => hrefOfObject({ ...route, params: {} }, hit),
       columns: [
         { id: 'name', title: 'Name', of: (hit) => hit.name, by: (hit) => hit.name },
-        { id: 'kind', title: 'Kind', of: (hit) => hit.kind, by: (hit) => hit.kind },
+        { id: 'kind', title: 'Kind', of: (hit) => nounOf(hit.kind), by: (hit) => hit.kind },
         { id: 'cluster', title: 'Cluster', of: (hit) => hit.cluster, by: (hit) => hit.cluster },
         { id: 'text', title: 'State', of: (hit) => h(Mark, { phase: hit.text }), by: (hit) => hit.text },
       ],

@@ -114,18 +114,15 @@ test('a permit: which machines, the risk of each operation, who approved, who is
   expect(answer).toMatchObject({
     effects: [
       {
-        text: 'Drain, Replace on 2 machines',
+        text: 'Drain, replace on 2 machines',
         on: ['n-1, zone a, pool workers, not Ready', 'n-2: replaced since; the permit is for an earlier machine'],
       },
-      { text: 'Requested by RemedyOperationJob disk-n-1, disk: disk\ufffd failed' },
+      { text: 'Requested by job disk-n-1, disk: disk\ufffd failed' },
     ],
     waits: ['Window: closed (policy nights)'],
     risk: {
       level: 'High',
-      why: [
-        'Drain is medium risk: the machine may stop serving meanwhile',
-        'Replace is high risk: deletes the machine',
-      ],
+      why: ['Drain: medium risk, the machine may stop serving meanwhile', 'Replace: high risk, deletes the machine'],
     },
     given: [
       { by: 'old', state: 'Expired' },

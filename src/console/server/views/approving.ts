@@ -5,6 +5,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
+import { shortWord } from '#api/nouns.ts'
 import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import { disruptionFacts } from '#api/protocol/operations.ts'
 import { stagePart } from '#api/protocol/part.ts'
@@ -28,7 +29,8 @@ import { gateAbout, isOfRiskGate } from '#sync/release/risk.ts'
 import { DIGEST_OF_LEAVING, targetsDigest } from '#sync/release/tracks.ts'
 import type { ApprovalEffect, ApprovingAnswer, AskedApprovals, GivenApproval } from '../../approving.ts'
 import type { MachineRow } from '../machine-row.ts'
-import { at, stamp } from './parts.ts'
+import { operationsText, operationWords } from '../../operation-words.ts'
+import { at, pageText, stamp } from './parts.ts'
 import { changedClusters } from './plan-record.ts'
 
 /** A dialog with more is not read. A permit has at most 100 targets. */
@@ -86,14 +88,15 @@ function contentOf(asked: Approving): Content {
 
 function permitContent(permit: OperationPermit, asked: Approving): Content {
   const { operations, component, targets, requester, reason, commit, recovery } = permit.spec
-  const what = component === undefined ? '' : ` of ${component.name}${versionText(component)}`
+  const what = component === undefined ? '' : ` (${component.name}${versionText(component)})`
   const kinds = [...new Set(targets.map(({ kind }) => kind.toLowerCase()))]
   const [kind = 'target'] = kinds.length === 1 ? kinds : []
   const effect = {
-    text: `${operations.join(', ')}${what} on ${counted(targets.length, kind)}`,
+    text: `${capitalized(operationsText(operations))}${what} on ${counted(targets.length, kind)}`,
     on: targets.map((t) => targetText(t, asked.machine)),
   }
-  const asker = [requester.kind, requester.name].filter((t) => t !== undefined).join(' ')
+  const { kind: by, name: of = '' } = requester
+  const asker = by === undefined ? of : shortWord(`${by.toLowerCase()}/${of}`)
   const part = requester.part === undefined ? '' : `, ${requester.part}`
   return {
     effects: [
@@ -130,6 +133,8 @@ function targetText(
   return [name, ...where, ...(row.state.isReady ? [] : ['not Ready'])].join(', ')
 }
 
+const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
 function operationText(operation: string, kind: string): string {
   const { risk, deletesTarget, takesAvailability } = disruptionFacts(operation)
   const does = deletesTarget
@@ -137,7 +142,7 @@ function operationText(operation: string, kind: string): string {
     : takesAvailability
       ? `the ${kind} may stop serving meanwhile`
       : `the ${kind} keeps serving`
-  return `${operation} is ${risk.toLowerCase()} risk: ${does}`
+  return `${capitalized(operationWords(operation))}: ${risk.toLowerCase()} risk, ${does}`
 }
 
 // ---------------------------------------------------------------- releases
@@ -331,9 +336,10 @@ function deadlinesOf({ object, pipeline }: Approving): ReadonlyMap<string, numbe
 // ---------------------------------------------------------------- lines
 
 const effectOf = ({ text, on = [] }: { readonly text: string; readonly on?: readonly string[] }): ApprovalEffect => ({
-  text: printableLine(text),
+  text: pageText(printableLine(text)),
   on: on.slice(0, MOST_ON).map(printableLine),
   moreOn: Math.max(0, on.length - MOST_ON),
 })
 
-const lines = (texts: readonly string[]): readonly string[] => texts.slice(0, MOST_LINES).map(printableLine)
+const lines = (texts: readonly string[]): readonly string[] =>
+  texts.slice(0, MOST_LINES).map((text) => pageText(printableLine(text)))

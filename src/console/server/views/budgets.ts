@@ -21,6 +21,7 @@ import type {
 import type { ClusterState } from '../cluster-cache.ts'
 import type { MachineRow } from '../machine-row.ts'
 import { at, given, holdNotes, stamp, stampOr0 } from './parts.ts'
+import { operationsText } from '../../operation-words.ts'
 import { windowText } from './window-text.ts'
 
 const ledgerOf = (cluster: ClusterState): DefenderLedger | undefined => cluster.list('ledgers')[0]
@@ -112,8 +113,11 @@ const blameRows = (ledger: DefenderLedger | undefined): readonly BlameRow[] =>
   }))
 
 function grantRows(cluster: ClusterState): readonly GrantRow[] {
-  const permits = new Map(cluster.list('permits').map((p) => [p.metadata.name, p.spec]))
-  return (ledgerOf(cluster)?.spec.grants ?? []).map((g) => ({
+  const grants = ledgerOf(cluster)?.spec.grants ?? []
+  const granted = new Set(grants.map((g) => g.permit))
+  const own = cluster.list('permits').filter(({ metadata }) => granted.has(metadata.name ?? ''))
+  const permits = new Map(own.map((p) => [p.metadata.name, p.spec]))
+  return grants.map((g) => ({
     id: `grant/${g.permit}/${g.target}`,
     row: 'Grant',
     permit: g.permit,
@@ -140,7 +144,7 @@ function waitingRows(cluster: ClusterState): readonly WaitingPermitRow[] {
     const shut = [...(status?.gates ?? []), ...(status?.verdicts ?? [])].filter((v) => v.verdict !== 'Granted')
     const gates = [...new Map(shut.map((v) => [`${v.gate} ${v.policy ?? ''}`, v])).values()].slice(0, MOST_GATES)
     const name = metadata.name ?? ''
-    const text = `${spec.operations.join(', ')} of ${counted(spec.targets.length, 'target')}`
+    const text = `${operationsText(spec.operations)} on ${counted(spec.targets.length, 'target')}`
     return {
       id: `waiting/${name}`,
       row: 'Waiting',

@@ -71,7 +71,7 @@ test('while it is unknown what the reader may read, it is not an empty fleet', (
   const cluster: ReadableCluster = { ...clusterWith({ without: WATCHED_KINDS }), isUnknown: true }
   const { rows, head } = homeOf([cluster], AT)
   expect(rows.map(({ text }) => text)).toEqual([
-    'cluster/test: the cluster does not answer, so what you may read there is unknown',
+    'cluster test: the cluster does not answer, so what you may read there is unknown',
   ])
   expect(head.sentence).toBe('Nothing known needs attention; 1 cluster known only in part.')
 })
@@ -81,14 +81,14 @@ test('what a reader may not read is named, with the parts that are missing for i
   expect(rows.map(({ weight, text }) => [weight, text])).toEqual([
     [
       'Unknown',
-      'cluster/test is known in part: not included: budgets, repairs, leases of the programs; you lack the right to read them',
+      'cluster test is known in part: not included: budgets, repairs, leases of the programs; you lack the right to read them',
     ],
   ])
 })
 
 test('a kind whose reading fails while others answer is named', () => {
   const [row] = home({ readState: { releases: 'Failed', programs: 'Failed' } }).rows
-  expect(row?.text).toBe('cluster/test is known in part: cannot be read now: releases, leases of the programs')
+  expect(row?.text).toBe('cluster test is known in part: cannot be read now: releases, leases of the programs')
 })
 
 test('a program that is away comes first: since when, what that stops, and the command', () => {
@@ -151,7 +151,7 @@ test('the first line names what is first in the list, the oldest, and leaves the
     },
   }
   const { head } = home({ lists: { releases: [paused], sets: [base] } })
-  expect(head.sentence).toBe('2 things need attention, the first: set/base is Blocked (test)')
+  expect(head.sentence).toBe('2 things need attention, the first: set base is Blocked (test)')
 })
 
 const hold = (effect: string, target: object, until = '2026-01-05T03:00:00Z') => ({
@@ -166,7 +166,7 @@ test('a cluster that is frozen says so, although no object of it waits', () => {
   expect(rows).toMatchObject([
     {
       weight: 'Wait',
-      text: 'cluster/test is frozen by eve until Mon 5 Jan 03:00 UTC: a look at the graphs',
+      text: 'cluster test is frozen by eve until Mon 5 Jan 03:00 UTC: a look at the graphs',
       lift: { text: 'kubenode thaw', isCommand: true },
     },
   ])

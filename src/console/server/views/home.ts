@@ -1,9 +1,8 @@
 // Home: the attention model's findings in the page's format. Pure.
-import { withReadableTimes } from '#explain/readable-times.ts'
 import { attentionOf, summaryOfAttention } from '#explain/attention/attention.ts'
 import type { FleetFinding } from '#explain/attention/finding.ts'
 import type { AttentionRow, HomeHead } from '../../topics.ts'
-import { given, liftOf } from './parts.ts'
+import { given, liftOf, pageText } from './parts.ts'
 import { isLoading, observed, type ReadableCluster } from './programs.ts'
 
 export interface Home {
@@ -21,7 +20,7 @@ export function homeOf(clusters: readonly ReadableCluster[], now: number): Home 
   const connected = clusters.filter((c) => c.state.state === 'Connected' && c.isUnknown !== true).length
   return {
     head: {
-      sentence,
+      sentence: pageText(sentence),
       needsAttention: needsPerson,
       waits,
       unknown,
@@ -53,11 +52,11 @@ const rowOf = ({
   cause,
   object,
   weight,
-  text: withReadableTimes(text),
+  text: pageText(text),
   ...given('since', since),
   ...liftOf(way),
   ...given('runbook', runbook),
-  ...given('holdsUp', holdsUp),
+  ...given('holdsUp', holdsUp?.map(pageText)),
   ...given('title', title),
   ...given('commit', commit),
   ...given('stops', stops),

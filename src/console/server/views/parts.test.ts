@@ -6,7 +6,10 @@ test('a closed window is one sentence with the time at which the next one opens'
   const seen = 'no maintenance window of set/base is open'
   const unblock = 'the next window opens at 2026-01-05T22:00:00Z'
   expect(waitOf({ predicate: 'WaitingForWindow', seen, unblock })).toEqual({
-    wait: { predicate: 'WaitingForWindow', seen: `${seen}; the next window opens on Mon 5 Jan at 22:00 UTC` },
+    wait: {
+      predicate: 'WaitingForWindow',
+      seen: `no maintenance window of set base is open; the next window opens on Mon 5 Jan at 22:00 UTC`,
+    },
   })
 })
 

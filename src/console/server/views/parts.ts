@@ -4,6 +4,7 @@ import { holdsOver, type HoldTarget } from '#permits/holds/reach.ts'
 import { actionOf, type WayOn } from '#explain/finding.ts'
 import { defined } from '#lib/defined.ts'
 import { isTyped, unblockOf } from '#explain/unblock.ts'
+import { withReadableNames } from '#explain/readable-names.ts'
 import { withReadableTimes } from '#explain/readable-times.ts'
 import type { Lift, Stamp } from '../../basics.ts'
 import type { HoldNote, Wait } from '../../topics.ts'
@@ -27,6 +28,9 @@ export const at = <K extends string>(key: K, text: string | undefined): { readon
 export const given = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V }
 
+/** A sentence as the page shows it: with dates and names as people say them. */
+export const pageText = (text: string): string => withReadableNames(withReadableTimes(text))
+
 interface WaitingFor {
   readonly predicate: string
   readonly since?: string
@@ -43,14 +47,14 @@ export function waitOf(waiting: WaitingFor | undefined): { readonly wait?: Wait 
       wait: {
         predicate,
         ...at('since', since),
-        seen: withReadableTimes([seen, unblock].filter((t) => t !== undefined && t !== '').join('; ')),
+        seen: pageText([seen, unblock].filter((t) => t !== undefined && t !== '').join('; ')),
       },
     }
   return {
     wait: {
       predicate,
       ...at('since', since),
-      ...given('seen', seen && withReadableTimes(seen)),
+      ...given('seen', seen && pageText(seen)),
       ...liftOf(unblockOf(unblock ?? '')),
     },
   }
@@ -60,7 +64,7 @@ export function waitOf(waiting: WaitingFor | undefined): { readonly wait?: Wait 
 export function liftOf({ ends, command }: WayOn): Pick<Wait, 'lift'> {
   const action = actionOf(defined({ ends, command }))
   if (action !== undefined) return { lift: commandLift(action) }
-  return ends === undefined ? {} : { lift: { text: withReadableTimes(ends), isCommand: false } }
+  return ends === undefined ? {} : { lift: { text: pageText(ends), isCommand: false } }
 }
 
 /** A name that a shell would read as more than one word is shown, but not offered for copying. */

@@ -8,7 +8,7 @@ import { holdTarget } from '#permits/holds/reach.ts'
 import type { ObjectName } from '../../basics.ts'
 import type { CommitRow, GateNote, PipelineRow, PlaceRow, ReleaseRow, StageRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
-import { at, given, holdNotes, stamp, stampOr0, waitOf } from './parts.ts'
+import { at, given, holdNotes, pageText, stamp, stampOr0, waitOf } from './parts.ts'
 
 /** Older releases are in git's history; the page shows current and recent ones. */
 const MOST_RELEASES = 40
@@ -108,7 +108,7 @@ function stageRow(release: string, stage: NonNullable<Status['stages']>[number],
     when: g.when,
     phase: g.phase,
     since: stampOr0(g.since),
-    ...given('seen', g.seen),
+    ...given('seen', g.seen && pageText(g.seen)),
     ...given('figure', figureOf(g.seen)),
   }))
   return {
@@ -153,7 +153,7 @@ function placeRow(release: string, place: NonNullable<Status['clusters']>[number
     cluster: place.name,
     phase: place.phase,
     since: stampOr0(place.since),
-    ...given('message', place.message),
+    ...given('message', place.message && pageText(place.message)),
     oldFailures: place.failures?.before ?? 0,
     newFailures: place.failures?.new ?? 0,
     ...waitOf(place.waitingFor),

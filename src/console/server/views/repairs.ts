@@ -4,7 +4,7 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { plannerOf } from '#nodes/faults/maintenance.ts'
 import type { MaintenanceRow, RepairRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
-import { at, given, stamp, waitOf } from './parts.ts'
+import { at, given, pageText, stamp, waitOf } from './parts.ts'
 
 /** Their controller deletes old ones; this bounds a page. */
 const MOST = 500
@@ -51,7 +51,7 @@ export function repairRow(cluster: string, job: RemedyOperationJob, isRelapse: b
     ...at('finishedAt', status.finishedAt),
     ...at('verifyUntil', status.verifyUntil),
     ...given('permit', status.permitRef),
-    ...given('message', status.message),
+    ...given('message', status.message && pageText(status.message)),
     ...given('nextJob', status.nextJob),
     isRelapse,
     steps: (status.steps ?? []).map((s) => ({
@@ -89,7 +89,7 @@ function maintenanceRow(cluster: string, { metadata, spec, status = {} }: Mainte
     ...at('missedAt', status.missedAt),
     ...at('endedAt', status.endedAt),
     ...given('permit', status.permitRef),
-    ...given('message', status.message),
+    ...given('message', status.message && pageText(status.message)),
     ...waitOf(status.waitingFor),
   }
 }
