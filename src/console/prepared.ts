@@ -14,12 +14,24 @@ export type ChangeRequest =
     }
   /** Nodes that become observed Machines. */
   | { readonly kind: 'Import'; readonly cluster: string; readonly nodes: readonly string[] }
+  /** Machines that nothing may disrupt until a later commit, or that may be disrupted again. */
+  | {
+      readonly kind: 'Protect' | 'Unprotect'
+      readonly cluster: string
+      readonly machines: readonly string[]
+    }
 
 /** The FleetSource whose branch the commit is for. */
 export interface SourceName {
   readonly cluster: string
   readonly namespace: string
   readonly name: string
+}
+
+/** What the commit means for one machine, by its state now. */
+export interface MachineEffect {
+  readonly machine: string
+  readonly text: string
 }
 
 /** POST /api/prepare `{ source, change, author, email, reason }`: creates a commit without writing it anywhere. */
@@ -38,12 +50,19 @@ export interface PreparedCommit {
   readonly patch: string
   readonly lines: readonly DiffLine[]
   readonly plan: CertainPlan
+  /** For a change of named machines. */
+  readonly machines?: readonly MachineEffect[]
   /** Warnings before a push, such as signatures that the source requires. */
   readonly warnings: readonly string[]
   /** Why it cannot be pushed to the followed branch. */
   readonly refused?: string
   /** A push needs credentials. */
   readonly needsToken: boolean
+}
+
+/** POST /api/predict: what a prepared commit does to machines, by the clusters that the user may read; the answer is a `Part<PredictedPlan>`. */
+export interface PredictRequest {
+  readonly id: string
 }
 
 /** POST /api/push: writes the prepared commit to a branch with the user's credentials, which are used once. */

@@ -83,6 +83,7 @@ async function allThatIsSeen(browser: Browser): Promise<string> {
     `/api/why?cluster=${CLUSTER}&kind=MachineComponentSet&name=${WORD}-set`,
     `/api/why?cluster=${CLUSTER}&kind=Machine&name=n-1`,
     '/api/plan?commit=main',
+    `/api/load?cluster=${CLUSTER}&machines=n-1`,
     ...['fleet', 'pool', 'repairs', 'release'].map((kind) => `/api/report?cluster=${CLUSTER}&kind=${kind}&since=7d`),
   ]) {
     const { text } = await browser.ask(path)

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { Part, PredictedPlan } from '#console/plan.ts'
 import type { PreparedCommit, PushedCommit } from '#console/prepared.ts'
 import { defined } from '#lib/defined.ts'
 import { lineLogger } from '#lib/log.ts'
@@ -26,13 +28,14 @@ const FLEET = {
   'fleet/versions.json': '{\n  "beacon": "1.0.0",\n  "scribe": "1.0.0"\n}\n',
   'fleet/main.ts': `
 import { App } from 'cdk8s'
-import { Cluster, ClusterChart, HubChart, MachineComponentSet, ReleasePipeline } from 'kubenode/constructs'
+import { Cluster, ClusterChart, DefenderPolicy, HubChart, MachineComponentSet, ReleasePipeline } from 'kubenode/constructs'
 import versions from './versions.json' with { type: 'json' }
 const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
 new ReleasePipeline(hub, 'standard', { spec: { stages: [{ name: 'test', clusters: { names: ['test'] }, minSuccessTime: '1s', maxNewFailures: 100 }] } })
 new Cluster(hub, 'test', { spec: { kubeconfigSecretRef: { name: 'cluster-test', key: 'kubeconfig' }, stage: 'test' } })
 const chart = new ClusterChart(app, 'test')
+new DefenderPolicy(chart, 'careful', { spec: { budgets: [{ max: 1, of: 'concurrent' }] } })
 new MachineComponentSet(chart, 'base', { spec: { selector: { matchLabels: { pool: 'a' } }, components: Object.entries(versions).map(([name, version]) => ({ name, version })) } })
 app.synth()
 `,
@@ -136,6 +139,9 @@ test('what no author, version, node or branch can be called is refused before an
     { change: { kind: 'Import', cluster: 'test', nodes: ['../../etc/passwd'] } },
     { change: { kind: 'Import', cluster: 'test', nodes: ["n'); process.exit(1) //"] } },
     { change: { kind: 'Import', cluster: 'test', nodes: [] } },
+    { change: { kind: 'Protect', cluster: 'test', machines: ['../../etc/passwd'] } },
+    { change: { kind: 'Protect', cluster: 'test', machines: Array.from({ length: 65 }, (_, i) => `n-${i}`) } },
+    { change: { kind: 'Unprotect', cluster: 'test', machines: [] } },
     { change: BUMP, author: 'Ada\nFrom: Eve' },
     { change: BUMP, email: 'a@b> <c' },
     { change: { kind: 'Exec', cluster: 'test' } },
@@ -166,6 +172,33 @@ test('an import declares the Nodes as kubenode import makes them, as texts', asy
   expect(commit.patch).toContain('"channel": "Observe"')
   const missing = { source: SOURCE, change: { kind: 'Import', cluster: 'test', nodes: ['n-3'] }, ...ADA }
   expect((await ask('/api/prepare', missing)).text).toContain('KN1723')
+})
+
+test('machines are protected by a list that a policy declares, and the commit says what it means for each', async () => {
+  for (const name of ['m-1', 'm-2'])
+    await bench.client('test').create(machine, {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'Machine',
+      metadata: { name },
+      spec: { channel: 'Observe' },
+    })
+  const reason = '`}); process.exit(1) // "moved"'
+  const commit = await prepare({ kind: 'Protect', cluster: 'test', machines: ['m-2', 'm-1'] }, { reason })
+  expect(commit.plan.clusters[0]?.objects.map(({ change, object }) => `${change} ${object}`)).toEqual([
+    'added DefenderPolicy.kubenode.io/protected-machines',
+  ])
+  expect(commit.machines).toEqual(['m-2', 'm-1'].map((m) => ({ machine: m, text: 'nothing is due on it now' })))
+  expect(applied(commit, '--name-only')).toContain('fleet/main.ts\nfleet/protected/test.json\nfleet/protected/test.ts')
+  const missing = { source: SOURCE, change: { kind: 'Protect', cluster: 'test', machines: ['m-3'] }, ...ADA }
+  expect((await ask('/api/prepare', missing)).text).toContain('KN1723')
+})
+
+test('a prepared commit is predicted for the person who prepared it', async () => {
+  const { id } = await prepare(BUMP)
+  const predicted = await page.browser.json<Part<PredictedPlan>>('/api/predict', { method: 'POST', body: { id } })
+  expect(predicted).toMatchObject({ state: 'Made' })
+  expect((await ask('/api/predict', { id: '0'.repeat(40) })).text).toContain('KN1725')
+  expect((await ask('/api/predict', { id: '../../x' })).status).toBe(422)
 })
 
 const TOKEN = 'glpat-0123456789-secret'

@@ -35,11 +35,15 @@ export const withCommands = (page: Page): Promise<unknown> =>
   page.evaluate(`document.querySelector('.shell')?.setAttribute('open', '')`)
 
 export async function settled(page: Page): Promise<void> {
-  await page.locator('main h1').waitFor()
+  // A new address is followed in a task of its own: without the first frames the view before it would count as settled.
+  await frames(page)
   await page.locator('main:not(:has(.bones)) h1').waitFor()
   // Fonts, canvas and the first delta.
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+  await frames(page)
 }
+
+const frames = (page: Page): Promise<unknown> =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
 
 const PHONE = { width: 390, height: 844 }
 

@@ -13,8 +13,8 @@ const bench = useBench()
 type Options = BrowserContextOptions
 
 const DIALOG = 'dialog[open]'
-const HOLD = 'Hold: Release machines-3f1c9e0a7b5d in hub…'
-const APPROVE = 'Approve: Release machines-3f1c9e0a7b5d in hub'
+const HOLD = 'Hold: release machines-3f1c9e0a7b5d in hub…'
+const APPROVE = 'Approve: release machines-3f1c9e0a7b5d in hub'
 const NOTE = {
   name: 'console-4711',
   effect: 'Pause',
@@ -172,11 +172,7 @@ test('a field that has to change has the focus, is marked, and is described by t
 
 test('what was created is read aloud inside of the dialog, and the focus is there, not lost with the form', async () => {
   const page = await STATES['dialog-hold-created']!()
-  await page
-    .locator(DIALOG)
-    .getByRole('status')
-    .getByText('OperationalHold console-4711 created')
-    .waitFor({ state: 'attached' })
+  await page.locator(DIALOG).getByRole('status').getByText('hold console-4711 created').waitFor({ state: 'attached' })
   expect(await text(page)).toBe('Close')
   await page.keyboard.press('Enter')
   await page.locator(DIALOG).waitFor({ state: 'detached' })

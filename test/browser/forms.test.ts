@@ -30,6 +30,16 @@ async function ready(options: Options = {}): Promise<Page> {
   return page
 }
 
+async function protection(options: Options = {}): Promise<Page> {
+  const page = await bench.open('#/prepare?change=protect&cluster=prod&machines=n-3,n-4', options)
+  await page.getByLabel('Your name').fill('Ada')
+  await page.getByLabel('Your e-mail').fill('ada@example.org')
+  await page.getByLabel('Reason').fill('the rack is moved')
+  await page.getByRole('button', { name: 'Prepare the commit' }).click()
+  await page.getByRole('region', { name: 'What it means for the machines' }).waitFor()
+  return page
+}
+
 async function pushed(options: Options = {}): Promise<Page> {
   const page = await ready(options)
   await page.getByLabel('Access token').fill(GIT_TOKEN)
@@ -77,6 +87,13 @@ const REFUSED = 'KN1725: the branch got other commits after this one was prepare
 
 const STATES: Readonly<Record<string, (options?: Options) => Promise<Page>>> = {
   'prepared-commit': ready,
+  'prepared-protection': protection,
+  'prepared-predicted': async (options) => {
+    const page = await ready(options)
+    await page.getByRole('button', { name: 'Predict now' }).click()
+    await page.getByRole('table', { name: 'Clusters' }).waitFor()
+    return page
+  },
   'prepared-pushed': async (options) => {
     const page = await pushed(options)
     await page.getByText('Pushed to kubenode/beacon-1.2.0.').waitFor()

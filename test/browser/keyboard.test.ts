@@ -126,7 +126,7 @@ test('a dialog that was closed a moment ago opens again', async () => {
   }
   const page = await bench.open('#/rollouts/prod/base')
   await heading(page, 'Rollout of base')
-  await page.getByRole('button', { name: 'Hold: MachineComponentSet base' }).click()
+  await page.getByRole('button', { name: 'Hold: set base' }).click()
   await page.getByRole('dialog').waitFor()
   // The close event comes only after both; then the page is drawn again.
   await page.evaluate(`new Promise((drawn) => {

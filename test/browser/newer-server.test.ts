@@ -74,7 +74,7 @@ test('what a newer server sends beside what this page knows changes no view', as
   }
   // An event and a topic without a meaning pass by, and the change after them arrives.
   await page.evaluate(`location.hash = '#/home'`)
-  await expect.poll(() => server.streams).toBe(1)
+  await expect.poll(() => server.followers('home')).toBe(1)
   server.sendRaw('event: weather\ndata: {"revision":1}\n\n')
   server.sendRaw(': remark\nevent: weather\ndata: not JSON\n\n')
   server.change<HomeTopic>('home', (t) => ({ ...t, head: { ...t.head, sentence: 'All is well.' } }))

@@ -23,7 +23,7 @@ test('picked machines stay in the address and get a hold each', async () => {
   await page.reload()
   await page.getByLabel('Group').selectOption('Label team')
   await page.getByText('2 picked').waitFor()
-  await page.getByRole('button', { name: 'Hold: Machine n-3 and 1 more in prod' }).click()
+  await page.getByRole('button', { name: 'Hold: machine n-3 and 1 more in prod' }).click()
   await page.getByRole('textbox', { name: 'Reason' }).fill('the rack is moved')
   await page.getByRole('button', { name: 'Hold', exact: true }).click()
   await page.getByRole('heading', { name: 'Created' }).waitFor()
@@ -41,7 +41,7 @@ test('picked machines stay in the address and get a hold each', async () => {
 test('a refusal names how many holds there are already', async () => {
   mayHold()
   const page = await bench.open('#/machines/prod?picked=prod/n-3,prod/n-4')
-  await page.getByRole('button', { name: 'Hold: Machine n-3 and 1 more in prod' }).click()
+  await page.getByRole('button', { name: 'Hold: machine n-3 and 1 more in prod' }).click()
   await page.getByRole('textbox', { name: 'Reason' }).fill('the rack is moved')
   bench.server.instead.set('/api/hold', { status: 403, message: 'User "ada" cannot create operationalholds' })
   await page.getByRole('button', { name: 'Hold', exact: true }).click()
@@ -51,7 +51,7 @@ test('a refusal names how many holds there are already', async () => {
 test('another try after a refusal continues where the first one ended, and lists no hold twice', async () => {
   mayHold()
   const page = await bench.open('#/machines/prod?picked=prod/n-3,prod/n-4,prod/n-3')
-  await page.getByRole('button', { name: 'Hold: Machine n-3 and 1 more in prod' }).click()
+  await page.getByRole('button', { name: 'Hold: machine n-3 and 1 more in prod' }).click()
   await page.getByRole('dialog').getByText('n-3, n-4').waitFor()
   await page.getByRole('textbox', { name: 'Reason' }).fill('the rack is moved')
   bench.server.refuses = (body) => targetOf(body) === 'n-4' && 'the API server is busy'
@@ -66,7 +66,7 @@ test('another try after a refusal continues where the first one ended, and lists
 test('a dialog that is closed sends no further hold, and says how many there are', async () => {
   mayHold()
   const page = await bench.open('#/machines/prod?picked=prod/n-3,prod/n-4')
-  await page.getByRole('button', { name: 'Hold: Machine n-3 and 1 more in prod' }).click()
+  await page.getByRole('button', { name: 'Hold: machine n-3 and 1 more in prod' }).click()
   await page.getByRole('textbox', { name: 'Reason' }).fill('the rack is moved')
   const answer = Promise.withResolvers<void>()
   bench.server.answersWrites = answer.promise
@@ -76,6 +76,27 @@ test('a dialog that is closed sends no further hold, and says how many there are
   answer.resolve()
   await page.getByText('Closed early: 1 of 2 created').first().waitFor({ state: 'attached' })
   expect(bench.server.written.map(targetOf)).toEqual(['n-3'])
+})
+
+test('picked machines are protected by a commit, which a form prepares with what it means for each', async () => {
+  const page = await bench.open('#/machines/prod?picked=prod/n-3,prod/n-4')
+  await page.getByRole('link', { name: 'Protect by a commit' }).press('Enter')
+  await page.getByRole('heading', { name: 'Protect machines by a commit' }).waitFor()
+  await page.getByLabel('Your e-mail').fill('ada@example.org')
+  await page.getByLabel('Reason').fill('the rack is moved')
+  await page.getByLabel('Reason').press('Enter')
+  await page
+    .getByRole('region', { name: 'What it means for the machines' })
+    .getByText('beacon stays at 1.1.0')
+    .waitFor()
+  expect(bench.server.written).toMatchObject([
+    { change: { kind: 'Protect', cluster: 'prod', machines: ['n-3', 'n-4'] }, reason: 'the rack is moved' },
+  ])
+  await page.getByRole('combobox', { name: 'What' }).selectOption('End their protection')
+  await page.getByRole('heading', { name: 'End the protection of machines by a commit' }).waitFor()
+  await page.getByRole('button', { name: 'Prepare the commit' }).click()
+  await expect.poll(() => bench.server.written.at(-1)).toMatchObject({ change: { kind: 'Unprotect' } })
+  expect(bench.errors).toEqual([])
 })
 
 test('two clusters have a button each, and on a wall the dialog keeps its buttons', async () => {

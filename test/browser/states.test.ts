@@ -101,7 +101,7 @@ test('ages and ends are those of the clock of the server, also where the clock o
     .getByText(/^3m ago/)
     .first()
     .waitFor()
-  await page.getByRole('button', { name: 'Hold: MachineComponentSet base' }).click()
+  await page.getByRole('button', { name: 'Hold: set base' }).click()
   expect(await page.getByLabel('Ends').inputValue()).toBe('2026-01-31T16:00')
 })
 

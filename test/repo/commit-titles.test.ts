@@ -32,7 +32,7 @@ const ALONE: Readonly<Record<string, string>> = {
   'src/console/page/views/pipeline-flow.ts': BESIDE,
   'src/console/page/views/pipeline.ts': BESIDE,
   'src/console/page/views/plan.ts': BESIDE,
-  'src/console/page/views/prepare.ts': BESIDE,
+  'src/console/page/parts/prepared-commit.ts': BESIDE,
   'src/explain/approval-requests.ts': UNREAD,
   'src/explain/progress/unmet.ts': 'until the repository has been read',
   'src/runtime/waiting.ts': TYPED,

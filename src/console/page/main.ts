@@ -73,7 +73,7 @@ function Root({ store }: { readonly store: Store }): VNode {
 const MOVES: Readonly<Partial<Record<View, readonly string[]>>> = {
   machines: ['on'],
   past: ['from', 'to'],
-  prepare: ['cluster', 'nodes', 'set', 'component', 'from', 'to'],
+  prepare: ['change', 'cluster', 'machines', 'nodes', 'set', 'component', 'from', 'to'],
   search: ['q'],
 }
 

@@ -2,13 +2,8 @@
 // effect of an edit.
 import type { Machine } from '#api/kinds/machine.ts'
 import { isObject } from '#lib/json.ts'
-
-/** Path and new content. */
-export interface Edit {
-  readonly path: string
-  readonly before: string | undefined
-  readonly after: string
-}
+import { type Edit, isPlain, parsedJson } from './edit.ts'
+import { chartOf, declaringFunction, mainEdit } from './main-edit.ts'
 
 /** Each one is rendered. */
 const MOST_TRIES = 6
@@ -22,9 +17,6 @@ interface Place {
 
 const CODE = /\.(ts|json|ya?ml)$/
 const TEST = /\.(test|cases)\.ts$/
-
-/** Mail preserves no other line endings. */
-const isPlain = (text: string): boolean => text.endsWith('\n') && !text.includes('\r')
 
 /** Most likely places first: a quoted version next to the component's name. */
 export function versionEdits(
@@ -105,42 +97,21 @@ function withStage(
   return list && { ...value, [stage ?? '']: list }
 }
 
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-const MAIN = 'fleet/main.ts'
-const SYNTH = /^app\.synth\(\)/m
-
 /** Undefined unless `fleet/main.ts` ends like the one from `kubenode init`. */
 export function importEdits(
   files: ReadonlyMap<string, string>,
   target: string,
   machines: readonly Machine[],
 ): readonly Edit[] | undefined {
-  const main = files.get(MAIN)
-  if (main === undefined || !SYNTH.test(main) || !isPlain(main)) return undefined
   const path = `fleet/imported/${target}.ts`
-  const before = files.get(path)
-  if (before !== undefined) return undefined
-  const name = `declareImported${target.replace(/(^|-)([a-z0-9])/g, (_, __, c: string) => c.toUpperCase())}`
-  const imports = `import { ${name} } from './imported/${target}.ts'\n`
-  const lastImport = [...main.matchAll(/^import .*\n/gm)].at(-1)
-  const at = lastImport === undefined ? 0 : lastImport.index + lastImport[0].length
-  const wired = `${main.slice(0, at)}${imports}${main.slice(at)}`.replace(SYNTH, `${name}(app)\napp.synth()`)
-  return [
-    { path: MAIN, before: main, after: wired },
-    { path, before: undefined, after: importedFile(target, name, machines) },
-  ]
+  if (files.has(path)) return undefined
+  const name = declaringFunction('Imported', target)
+  const main = mainEdit(files, { name, path })
+  return main && [main, { path, before: undefined, after: importedFile(target, name, machines) }]
 }
 
 /** Every text from a cluster is a JSON string here, which TypeScript reads as the same text. */
 function importedFile(target: string, name: string, machines: readonly Machine[]): string {
-  const chart = target === 'hub' ? 'hub' : `cluster-${target}`
   const made = machines.map(
     ({ metadata, spec }) =>
       `  new Machine(chart, ${JSON.stringify(metadata.name)}, ${JSON.stringify({ metadata, spec }, null, 2).replaceAll('\n', '\n  ')})`,
@@ -151,7 +122,7 @@ function importedFile(target: string, name: string, machines: readonly Machine[]
     "import { Machine } from 'kubenode/constructs'",
     '',
     `export function ${name}(app: App): void {`,
-    `  const chart = app.node.findChild('${chart}') as Chart`,
+    `  const chart = app.node.findChild('${chartOf(target)}') as Chart`,
     ...made,
     '}',
     '',

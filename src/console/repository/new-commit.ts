@@ -2,7 +2,7 @@
 import type { LocalRepository } from '#sync/git/local-repository.ts'
 import type { TreeEntry } from '#sync/git/tree-entries.ts'
 import { NewObjects } from '#sync/revert/commit.ts'
-import type { Edit } from './edits.ts'
+import type { Edit } from './edit.ts'
 import { type CommitMessage, messageText } from './patch.ts'
 
 export interface NewCommit {

@@ -2,7 +2,7 @@
 import { printableLine } from '#lib/printable.ts'
 import type { DiffLine } from '../plan.ts'
 import { unifiedLines } from '#forecast/plan/unified.ts'
-import type { Edit } from './edits.ts'
+import type { Edit } from './edit.ts'
 
 export interface CommitMessage {
   readonly subject: string

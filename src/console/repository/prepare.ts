@@ -3,34 +3,31 @@ import { shortCommit } from '#api/protocol/commit-title.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import type { ChangeRequest } from '../prepared.ts'
-import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { assertNever, KubeNodeError } from '#lib/errors.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { planImport } from '#install/machines/import.ts'
-import type { MadePlan } from '#forecast/plan/make-plan.ts'
 import { recordedName } from '#forecast/plan/recorded-name.ts'
-import { type Edit, importEdits, versionEdits } from './edits.ts'
+import { importEdits, versionEdits } from './edits.ts'
+import { isPathName } from './main-edit.ts'
+import { preparedProtection } from './prepare-protection.ts'
 import { consoleRepositoryErrors } from './repository-errors.ts'
 import { isBump } from './steps.ts'
+import type { Prepared, Trying } from './trying.ts'
 
-export interface Prepared {
-  readonly edits: readonly Edit[]
-  readonly made: MadePlan
-  readonly subject: string
-  readonly branch: string
+export function prepared(change: ChangeRequest, trying: Trying): Promise<Prepared> {
+  switch (change.kind) {
+    case 'Version':
+      return preparedVersion(change, trying)
+    case 'Import':
+      return preparedImport(change, trying)
+    case 'Protect':
+    case 'Unprotect':
+      return preparedProtection(change, trying)
+    default:
+      return assertNever(change)
+  }
 }
-
-interface Trying {
-  readonly base: string
-  readonly files: ReadonlyMap<string, string>
-  /** The plan of these edits on top of the base. */
-  readonly planOf: (edits: readonly Edit[]) => Promise<MadePlan>
-  readonly client: KubeClient
-}
-
-export const prepared = (change: ChangeRequest, trying: Trying): Promise<Prepared> =>
-  change.kind === 'Version' ? preparedVersion(change, trying) : preparedImport(change, trying)
 
 type VersionRequest = Extract<ChangeRequest, { readonly kind: 'Version' }>
 
@@ -68,7 +65,7 @@ async function preparedImport({ nodes: names }: ImportRequest, { files, planOf, 
   const refused = (why: string): KubeNodeError =>
     new KubeNodeError(consoleRepositoryErrors.KN1722({ file: 'fleet/main.ts', why }))
   // It becomes part of a path.
-  if (!TARGET.test(target)) throw refused(`the cluster is called ${JSON.stringify(target)}`)
+  if (!isPathName(target)) throw refused(`the cluster is called ${JSON.stringify(target)}`)
   const edits = importEdits(files, target === HUB_TARGET ? 'hub' : target, made)
   if (edits === undefined)
     throw refused(`it does not end with app.synth(), or fleet/imported/${target}.ts exists already`)
@@ -83,5 +80,3 @@ async function preparedImport({ nodes: names }: ImportRequest, { files, planOf, 
     branch: `kubenode/import-${target}`,
   }
 }
-
-const TARGET = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/

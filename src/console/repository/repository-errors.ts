@@ -18,6 +18,14 @@ export const consoleRepositoryErrors = errorTable({
     text: '{count} of the Nodes cannot be imported, the first is {name}: {why}',
     next: 'leave them out',
   },
+  KN1722_protect: {
+    text: 'cannot edit the protection of machines of {cluster}: {why}',
+    next: 'edit spec.protect of a DefenderPolicy of this cluster by hand, and read the effect with kubenode plan --dirty',
+  },
+  KN1723_machine: {
+    text: 'there is no machine {name} in {cluster}',
+    next: 'leave it out',
+  },
   KN1724: {
     text: 'the repository {repository} has no branch {branch}, which FleetSource {source} follows',
     next: 'fetch it, or start the console with the repository of this source',

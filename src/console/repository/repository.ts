@@ -5,6 +5,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { PreparedCommit, PushedCommit, PushRequest } from '../prepared.ts'
 import type {
   FleetRepository,
+  PreparedPrediction,
   PrepareRequest,
   RepositoryPlan,
   RepositoryPlanRequest,
@@ -30,6 +31,7 @@ import { commitCalled } from '#forecast/plan/range.ts'
 import { recordedName } from '#forecast/plan/recorded-name.ts'
 import { certainPlan, predictedPlan } from './shown-plan.ts'
 import { takeInventory } from '#forecast/plan/take-inventory.ts'
+import type { Edit } from './edit.ts'
 import { type NewCommit, newCommit } from './new-commit.ts'
 import { diffLines, patchText, subjectOf } from './patch.ts'
 import { prepared } from './prepare.ts'
@@ -53,6 +55,7 @@ const KEPT_COMMITS = 16
 
 interface Kept {
   readonly commit: NewCommit
+  readonly edits: readonly Edit[]
   readonly answer: PreparedCommit
   readonly source: FleetSource
 }
@@ -100,8 +103,9 @@ export class ConsoleRepository implements FleetRepository {
     return this.#oneAtATime.run(async () => {
       const follows = source.spec.ref?.branch ?? ''
       const base = await this.#branch(source, follows)
-      const { edits, made, subject, branch } = await prepared(change, {
+      const { edits, made, subject, branch, machines } = await prepared(change, {
         base,
+        reason: by.reason,
         files: await this.#files(base),
         planOf: (tried) => this.#made(base, base, withEdits(this.#repository, tried)),
         client,
@@ -125,19 +129,33 @@ export class ConsoleRepository implements FleetRepository {
           { author: by.author, time: words.at / 1_000, message: subject },
         ),
         warnings: refused === undefined ? [] : [refused],
-        ...defined({ refused }),
+        ...defined({ machines, refused }),
         needsToken: source.spec.url.startsWith('https:'),
       }
-      this.#prepared.set(preparedKey(person, commit.id), { commit, answer, source })
+      this.#prepared.set(preparedKey(person, commit.id), { commit, edits, answer, source })
       for (const old of [...this.#prepared.keys()].slice(0, -KEPT_COMMITS)) this.#prepared.delete(old)
       return answer
     })
   }
 
+  async predict({ id, person, clients }: PreparedPrediction): Promise<Part<PredictedPlan>> {
+    const { answer, edits } = this.#keptOf(id, person)
+    return this.#oneAtATime.run(async () => {
+      const taken = await inventoriesOf(clients)
+      const after = withEdits(this.#repository, edits)
+      return predictedOf(await this.#made(answer.base, answer.base, after, taken.inventories), taken)
+    })
+  }
+
   async push(asked: PushRequest, person: string): Promise<PushedCommit> {
-    const kept = this.#prepared.get(preparedKey(person, asked.id))
-    if (kept === undefined) throw new KubeNodeError(consoleRepositoryErrors.KN1725({ commit: shortCommit(asked.id) }))
+    const kept = this.#keptOf(asked.id, person)
     return pushPrepared({ ...kept, asked, repository: this.#repository, git: this.#place.git })
+  }
+
+  #keptOf(id: string, person: string): Kept {
+    const kept = this.#prepared.get(preparedKey(person, id))
+    if (kept === undefined) throw new KubeNodeError(consoleRepositoryErrors.KN1725({ commit: shortCommit(id) }))
+    return kept
   }
 
   /** The followed branch's commit: as fetched, or in this same repository. */

@@ -1,6 +1,6 @@
 // A repository view with these edits applied.
 import { type GitRepository, withChangedFiles } from '#sync/git/repository.ts'
-import type { Edit } from './edits.ts'
+import type { Edit } from './edit.ts'
 
 export const withEdits = (repository: GitRepository, edits: readonly Edit[]): GitRepository =>
   withChangedFiles(repository, (files, _commit, folders) => {

@@ -8,7 +8,7 @@ import { renderCommit, type Rendered } from '#sync/render/render.ts'
 import { processRenderer, type Renderer } from '#sync/render/renderer.ts'
 import { commitCalled } from '#forecast/plan/range.ts'
 import { makePlan, type MadePlan, rendersFrom } from '#forecast/plan/make-plan.ts'
-import type { Edit } from './edits.ts'
+import type { Edit } from './edit.ts'
 import { consoleRepositoryErrors } from './repository-errors.ts'
 import { withEdits } from './with-edits.ts'
 

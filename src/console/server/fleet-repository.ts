@@ -29,6 +29,13 @@ export interface PrepareRequest {
   readonly client: KubeClient
 }
 
+export interface PreparedPrediction {
+  readonly id: string
+  readonly person: string
+  /** By cluster, with the user's rights. */
+  readonly clients: ReadonlyMap<string, KubeClient>
+}
+
 export interface FleetRepository {
   /** Its place, for display. */
   readonly name: string
@@ -36,6 +43,8 @@ export interface FleetRepository {
   plan(asked: RepositoryPlanRequest): Promise<RepositoryPlan>
   /** Creates a commit without writing it anywhere. */
   prepare(asked: PrepareRequest): Promise<PreparedCommit>
+  /** Predicts what a commit prepared by this user does, by the current state of these clusters. */
+  predict(asked: PreparedPrediction): Promise<Part<PredictedPlan>>
   /** Writes a commit prepared by this user to a branch. The token is used for this push only and not kept. */
   push(asked: PushRequest, person: string): Promise<PushedCommit>
 }

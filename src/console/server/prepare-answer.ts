@@ -1,9 +1,10 @@
-// POST /api/prepare and /api/push: a requested change as a commit, and its push. Validates the request; the repository does the work.
+// POST /api/prepare, /api/predict and /api/push: a requested change as a commit, what it does, and its push. Validates the request; the repository does the work.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import type { Part, PredictedPlan } from '../plan.ts'
 import type { ChangeRequest, PreparedCommit, PushedCommit } from '../prepared.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import type { FleetRepository } from './fleet-repository.ts'
@@ -17,8 +18,11 @@ const COMPONENT = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/
 const VERSION = /^[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}$/
 const PERSON = /^[^<>\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,100}$/u
 const EMAIL = /^[^<>\s\p{Cc}\p{Cf}]{1,200}$/u
+const COMMIT = /^[0-9a-f]{40}$/
 const MOST_REASON = 512
 const MOST_NODES = 200
+/** As many as a policy protects by name. */
+const MOST_MACHINES = 64
 
 function textIn(body: Body, key: string, pattern: RegExp): string {
   const value = body[key]
@@ -40,15 +44,20 @@ function changeIn(value: unknown): ChangeRequest {
       from: textIn(value, 'from', VERSION),
       to: textIn(value, 'to', VERSION),
     }
-  if (value['kind'] !== 'Import') throw wrong('change.kind must be Version or Import')
-  const nodes = value['nodes']
-  if (!Array.isArray(nodes) || nodes.length === 0 || nodes.length > MOST_NODES)
-    throw wrong(`name 1 to ${MOST_NODES} nodes`)
-  const names = nodes.map((n: unknown) => {
-    if (typeof n !== 'string' || !NAME.test(n)) throw wrong('a node has a name that no Node can have')
+  const kind = value['kind']
+  if (kind === 'Import') return { kind, cluster, nodes: namesIn(value['nodes'], 'nodes', MOST_NODES) }
+  if (kind !== 'Protect' && kind !== 'Unprotect')
+    throw wrong('change.kind must be Version, Import, Protect or Unprotect')
+  return { kind, cluster, machines: namesIn(value['machines'], 'machines', MOST_MACHINES) }
+}
+
+function namesIn(value: unknown, what: string, most: number): readonly string[] {
+  if (!Array.isArray(value) || value.length === 0 || value.length > most) throw wrong(`name 1 to ${most} ${what}`)
+  const names = value.map((n: unknown) => {
+    if (typeof n !== 'string' || !NAME.test(n)) throw wrong(`${what} has a name that no object can have`)
     return n
   })
-  return { kind: 'Import', cluster, nodes: names }
+  return [...new Set(names)]
 }
 
 export interface Preparing {
@@ -88,6 +97,17 @@ function sourceIn(value: unknown, hubs: readonly ClusterState[]): FleetSource {
   return found
 }
 
+export async function predictedAnswer({
+  body,
+  person,
+  repository,
+  clients,
+}: Pick<Preparing, 'body' | 'person' | 'repository'> & {
+  readonly clients: ReadonlyMap<string, KubeClient>
+}): Promise<Part<PredictedPlan>> {
+  return spoken(needed(repository).predict({ id: textIn(body, 'id', COMMIT), person, clients }))
+}
+
 export async function pushAnswer({
   body,
   person,
@@ -99,7 +119,7 @@ export async function pushAnswer({
   return spoken(
     there.push(
       {
-        id: textIn(body, 'id', /^[0-9a-f]{40}$/),
+        id: textIn(body, 'id', COMMIT),
         branch: textIn(body, 'branch', /^[^]*$/),
         ...(username !== undefined && username !== '' && { username }),
         ...defined({ token }),

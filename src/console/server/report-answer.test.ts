@@ -1,13 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import type { ReportAnswer } from '../report.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import { OwnCounts } from './own-counts.ts'
 import { atOnce } from '#lib/steps.ts'
 import { Recorded } from './recorded.ts'
-import { KeptReports, reportAnswer } from './report-answer.ts'
+import { reportAnswer } from './report-answer.ts'
 import { type Readable, topicsOf } from './rights.ts'
 import { WATCHED_KINDS, type WatchedKind } from './watched-kinds.ts'
 
@@ -26,21 +25,6 @@ test.each([
   ['fleet', 'yesterday'],
 ])('a report %s over %s is refused before anything is read', async (kind, since) => {
   await expect(reportAnswer({ ...asked, kind, since })).rejects.toThrow('a report is one of')
-})
-
-test('the same question is answered once in half a minute, a failure is asked again, and another user asks for themselves', async () => {
-  const kept = new KeptReports()
-  let made = 0
-  const make = () => Promise.resolve({ command: String(++made) } as ReportAnswer)
-  const ask = async (key: string, at: number) => (await kept.of(key, at, make)).command
-  expect([await ask('ada', 0), await ask('ada', 29_000), await ask('bob', 29_000), await ask('ada', 30_000)]).toEqual([
-    '1',
-    '1',
-    '2',
-    '3',
-  ])
-  await expect(kept.of('eve', 40_000, () => Promise.reject(new Error('away')))).rejects.toThrow('away')
-  expect(await ask('eve', 40_001)).toBe('4')
 })
 
 const clusterOf = (state: string, ready: readonly boolean[]) =>

@@ -1,4 +1,4 @@
-// Answers what a cluster was like over some days, with the rights of the user who asks: the report of `kubenode report`, kept for a moment, since it reads all pods.
+// Answers what a cluster was like over some days, with the rights of the user who asks: the report of `kubenode report`.
 import type { PastFacts } from '#explain/report/history-facts.ts'
 import { readFacts } from '#explain/report/read-facts.ts'
 import { reportOf } from '#explain/report/reports.ts'
@@ -49,26 +49,5 @@ export async function reportAnswer({
   return {
     report: reportOf(known, facts),
     command: `kubenode report ${known} --since ${since} --context ${shellWord(cluster)}`,
-  }
-}
-
-const KEPT_MS = 30_000
-const MOST_KEPT = 50
-
-/** Answers by user and question. A user who reloads, or opens two windows, asks the API server once. */
-export class KeptReports {
-  readonly #kept = new Map<string, { readonly at: number; readonly answer: Promise<ReportAnswer> }>()
-
-  of(key: string, nowMs: number, make: () => Promise<ReportAnswer>): Promise<ReportAnswer> {
-    for (const [old, { at }] of this.#kept) if (nowMs - at >= KEPT_MS) this.#kept.delete(old)
-    const known = this.#kept.get(key)
-    if (known !== undefined) return known.answer
-    const answer = make()
-    // A failure is not kept: the next request tries again.
-    answer.catch(() => this.#kept.delete(key))
-    this.#kept.set(key, { at: nowMs, answer })
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest)
-    return answer
   }
 }

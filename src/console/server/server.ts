@@ -8,15 +8,20 @@ import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
-import type { Session } from '../protocol.ts'
+import type { LoadAnswer } from '../load.ts'
+import type { Session, TopicFamily } from '../protocol.ts'
+import type { ReportAnswer } from '../report.ts'
 import { type Access, AccessBook, KEPT_MS } from './access.ts'
 import { answerApproving } from './approving-answer.ts'
 import type { Bounds } from './fair-share.ts'
 import type { Fleet, Followed } from './fleet.ts'
 import type { FleetRepository } from './fleet-repository.ts'
+import type { ClusterState } from './cluster-cache.ts'
 import { denied } from './guard.ts'
 import { securityHeaders } from './headers.ts'
+import { KeptAnswers } from './kept-answers.ts'
 import { Listener, type Tls } from './listener.ts'
+import { loadAnswer } from './load-answer.ts'
 import { OpenLogs } from './log-answer.ts'
 import { readNode } from './node-topic.ts'
 import { OpenAnswers } from './open-answers.ts'
@@ -24,11 +29,11 @@ import { OpenStreams } from './open-streams.ts'
 import type { Page, PageFile } from './page-files.ts'
 import { lifeAnswer, type PastAsked, pastAnswer, recordedAnswer } from './past-answer.ts'
 import { planAnswer } from './plan-answer.ts'
-import { preparedAnswer, pushAnswer } from './prepare-answer.ts'
+import { predictedAnswer, preparedAnswer, pushAnswer } from './prepare-answer.ts'
 import type { OtherCluster } from '#explain/with-hub.ts'
 import { searched, whyAnswer } from './questions.ts'
 import type { OwnCounts } from './own-counts.ts'
-import { KeptReports, reportAnswer } from './report-answer.ts'
+import { reportAnswer } from './report-answer.ts'
 import type { Recorded } from './recorded.ts'
 import {
   acceptsGzip,
@@ -102,7 +107,8 @@ export class ConsoleServer {
   readonly #logs = new OpenLogs()
   readonly #bodies: SharedBodies
   readonly #shares = new TimeShares(systemClock)
-  readonly #reports = new KeptReports()
+  readonly #reports = new KeptAnswers<ReportAnswer>()
+  readonly #loads = new KeptAnswers<LoadAnswer>()
 
   constructor(options: ConsoleServerOptions) {
     this.#options = options
@@ -256,6 +262,7 @@ export class ConsoleServer {
     if (path === '/api/recorded') return this.#computed(person, () => recordedAnswer(this.#pastAsked(person)))
     if (path === '/api/plan') return this.#plan(person)
     if (path === '/api/report') return this.#report(person)
+    if (path === '/api/load') return this.#load(person)
     if (path === '/api/search') {
       const query = url.searchParams.get('q') ?? ''
       return this.#computed(person, () => searched(query, this.#options.fleet.clusters, access.readable))
@@ -289,12 +296,8 @@ export class ConsoleServer {
     const { request, access, who } = person
     const name = this.#named(topic, person)
     if (name.family === 'node') {
-      const [client, whole, rights] = [
-        who.clientOf(name.cluster),
-        fleet.cluster(name.cluster),
-        access.readable.get(name.cluster),
-      ]
-      const cluster = whole && rights && readAs(whole, 'node', rights)
+      const client = who.clientOf(name.cluster)
+      const cluster = this.#clusterFor(person, name.cluster, 'node')
       const node =
         client &&
         cluster &&
@@ -321,6 +324,21 @@ export class ConsoleServer {
     return client
   }
 
+  /** Of every cluster that the user may read. */
+  #clientsOf({ access, who }: AskingPerson): ReadonlyMap<string, KubeClient> {
+    return new Map(
+      [...access.readable.keys()].flatMap((name) => {
+        const client = who.clientOf(name)
+        return client === undefined ? [] : [[name, client] as const]
+      }),
+    )
+  }
+
+  #clusterFor({ access }: AskingPerson, name: string, family: TopicFamily): ClusterState | undefined {
+    const [whole, rights] = [this.#options.fleet.cluster(name), access.readable.get(name)]
+    return whole && rights && readAs(whole, family, rights)
+  }
+
   async #why(person: AskingPerson): Promise<void> {
     const { url, access } = person
     const given = (key: string): string => url.searchParams.get(key) ?? ''
@@ -341,18 +359,29 @@ export class ConsoleServer {
   }
 
   async #approving(person: AskingPerson): Promise<void> {
-    const { url, access } = person
-    const { fleet, clock } = this.#options
-    const name = url.searchParams.get('cluster') ?? ''
-    const [whole, rights] = [fleet.cluster(name), access.readable.get(name)]
-    const cluster = whole && rights && readAs(whole, 'budgets', rights)
+    const { searchParams: query } = person.url
+    const name = query.get('cluster') ?? ''
+    const cluster = this.#clusterFor(person, name, 'budgets')
     const answer = await answerApproving({
       client: this.#clientOf(person, name),
-      query: url.searchParams,
+      query,
       machine: (of) => cluster?.machine(of),
-      now: clock.now(),
+      now: this.#options.clock.now(),
     })
     return this.#send(person, answer)
+  }
+
+  async #load(person: AskingPerson): Promise<void> {
+    const { url, access, who } = person
+    const { clock } = this.#options
+    const name = url.searchParams.get('cluster') ?? ''
+    const client = this.#clientOf(person, name)
+    const cluster = this.#clusterFor(person, name, 'machines')
+    const machines = (url.searchParams.get('machines') ?? '').split(',').filter((text) => text !== '')
+    if (cluster === undefined) throw new Refused(404, 'NotFound', `there is no cluster ${name}, or you may not read it`)
+    const key = JSON.stringify([who.identity, access.digest, name, machines])
+    const asked = { client, cluster, machines, now: clock.now() }
+    return this.#send(person, await this.#loads.of(key, clock.monotonic(), () => loadAnswer(asked)))
   }
 
   async #report(person: AskingPerson): Promise<void> {
@@ -387,19 +416,14 @@ export class ConsoleServer {
   }
 
   async #plan(person: AskingPerson): Promise<void> {
-    const { url, access, who } = person
+    const { url, access } = person
     const { fleet, repository } = this.#options
     const readable = fleet.clusters.filter(({ name }) => access.readable.has(name))
     const answer = await planAnswer({
       query: url.searchParams,
       hubs: readable.filter(({ name }) => mayReadTopic(access.readable, name, 'pipeline')),
       repository,
-      clients: new Map(
-        readable.flatMap(({ name }) => {
-          const client = who.clientOf(name)
-          return client === undefined ? [] : [[name, client] as const]
-        }),
-      ),
+      clients: this.#clientsOf(person),
     })
     return this.#send(person, answer)
   }
@@ -442,6 +466,11 @@ export class ConsoleServer {
       const hubs = fleet.clusters.filter(({ name }) => mayReadTopic(access.readable, name, 'commits'))
       const clientOf = (cluster: string): KubeClient => this.#clientOf(person, cluster)
       return this.#wrote(person, await preparedAnswer({ body, person: name, repository, hubs, clientOf }))
+    }
+    if (path === '/api/predict') {
+      const body = await readBody(request)
+      const clients = this.#clientsOf(person)
+      return this.#wrote(person, await predictedAnswer({ body, person: name, repository, clients }))
     }
     if (path === '/api/push') {
       const body = await readBody(request)

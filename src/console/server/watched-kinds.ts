@@ -1,4 +1,4 @@
-// The kinds that the console reads in every cluster, and the topics that use them. Of Leases only those of KubeNode's programs, of Nodes only their problems;
+// The kinds that the console reads in every cluster, and the topics that use them. Of Leases only those of KubeNode's programs, of Nodes only their problems and size;
 // Secrets and pods are excluded.
 import { cluster } from '#api/kinds/cluster.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
@@ -15,7 +15,7 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import type { ObservedKinds } from '#explain/attention/observed.ts'
+import type { ObservedKinds, ObservedNode } from '#explain/attention/observed.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -24,10 +24,21 @@ import type { MachineRow } from './machine-row.ts'
 import type { ProgramState } from './program-state.ts'
 
 /** A cluster's cached objects by kind. */
-export interface Watched extends Omit<ObservedKinds, 'machines'> {
+export interface Watched extends Omit<ObservedKinds, 'machines' | 'nodes'> {
   readonly machines: MachineRow
+  readonly nodes: WatchedNode
   readonly policies: DefenderPolicy
   readonly programs: ProgramState
+}
+
+/** What pods can have on a node: cores and bytes. */
+export interface Allocatable {
+  readonly cpu: number
+  readonly memory: number
+}
+
+export interface WatchedNode extends ObservedNode {
+  readonly allocatable?: Allocatable
 }
 
 export type WatchedKind = keyof Watched
@@ -54,6 +65,7 @@ const observedNodeType: ResourceType = {
       status: {
         type: 'object',
         properties: {
+          allocatable: { type: 'object', properties: { cpu: { type: 'string' }, memory: { type: 'string' } } },
           conditions: {
             type: 'array',
             items: {

@@ -356,14 +356,15 @@ export const commandLine = {
     do: 'use one of them, or add yours to the providers file',
   },
   KN1722: {
-    cause: 'The Nodes of this file cannot be declared by the command.',
+    cause:
+      'The files of the fleet cannot be edited for this: Nodes that become Machines, or machines that are protected.',
     check: 'the reason in the message',
-    do: 'print Machines with kubenode import -o yaml and declare them by hand',
+    do: 'print Machines with kubenode import -o yaml and declare them by hand; edit spec.protect of a DefenderPolicy by hand',
   },
   KN1723: {
-    cause: 'Some Nodes cannot be imported.',
+    cause: 'Some Nodes cannot be imported, or a machine does not exist.',
     check: 'the first of them in the message',
-    do: 'leave them out of the command',
+    do: 'leave them out',
   },
   KN1724: {
     cause: 'The clone of the console lacks the branch that a source follows.',

@@ -21,12 +21,13 @@ import type {
 import { readPage } from '#console/server/page-files.ts'
 import type { PageFile } from '#console/server/page-files.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import type { LoadAnswer } from '#console/load.ts'
 import type { LogPart } from '#console/logs.ts'
 import type { PlanAnswer } from '#console/plan.ts'
 import type { PushedCommit, PushRequest } from '#console/prepared.ts'
 import { reportFixture } from './report-fixture.ts'
-import { approving, life, NOW, session, snapshots, why } from './fixtures.ts'
-import { plan, prepared } from './plan-fixtures.ts'
+import { approving, life, load, NOW, session, snapshots, why } from './fixtures.ts'
+import { plan, prepared, preparedAs } from './plan-fixtures.ts'
 
 const PAGE = readPage()
 
@@ -53,6 +54,7 @@ export class FixtureServer {
   why: WhyAnswer = why
   approving: ApprovingAnswer = approving
   life: LifeAnswer = life
+  load: LoadAnswer = load
   /** What a page that follows a log gets; it stays open unless one of them is the end. */
   logParts: readonly LogPart[] = [{ lines: ['starting', 'token=[secret]', 'ready'] }]
   recorded: RecordedAnswer = { gaps: life.gaps }
@@ -71,6 +73,11 @@ export class FixtureServer {
 
   get streams(): number {
     return this.#streams.size
+  }
+
+  /** Streams of this topic: after a page went from view to view, the last one may still be of the view before. */
+  followers(topic: string): number {
+    return [...this.#streams.values()].filter((topics) => topics.has(topic)).length
   }
 
   /** At the port it had, when it was stopped before. */
@@ -111,6 +118,8 @@ export class FixtureServer {
   /** Ends every stream with this reason. */
   sendBye(bye: ByeEvent): void {
     for (const stream of this.#streams.keys()) stream.end(`event: bye\ndata: ${JSON.stringify(bye)}\n\n`)
+    // A stream that was ended takes no further event, also before its connection is closed.
+    this.#streams.clear()
   }
 
   #write(stream: ServerResponse, number: number, at: number, delta: Delta): void {
@@ -141,6 +150,7 @@ export class FixtureServer {
     if (path === '/api/why') return json(response, this.why)
     if (path === '/api/approving') return json(response, this.approving)
     if (path === '/api/report') return json(response, reportFixture(url.searchParams.get('kind') ?? ''))
+    if (path === '/api/load') return json(response, this.load)
     if (path === '/api/life') return json(response, lifeOf(this.life, url.searchParams.get('name') ?? ''))
     if (path === '/api/recorded') return json(response, this.recorded)
     if (path === '/api/plan') return json(response, this.plan)
@@ -183,7 +193,8 @@ export class FixtureServer {
       for (const part of this.logParts) response.write(`${JSON.stringify(part)}\n`)
       return
     }
-    if (request.url === '/api/prepare') return json(response, prepared)
+    if (request.url === '/api/prepare') return json(response, preparedAs(body))
+    if (request.url === '/api/predict') return json(response, plan.predicted)
     if (request.url === '/api/push')
       return json(response, { commit: prepared.id, branch: (body as PushRequest).branch } satisfies PushedCommit)
     if (request.url === '/api/sign-in') return this.#signIn(body as TokenRequest, response)

@@ -1,5 +1,6 @@
 // A small fleet as the server of the console sends it: one snapshot of each topic, with something to see in every view.
 import type { ApprovingAnswer } from '#console/approving.ts'
+import type { LoadAnswer } from '#console/load.ts'
 import { MACHINE_COLUMNS } from '#console/machine-columns.ts'
 import type {
   BudgetsTopic,
@@ -110,7 +111,7 @@ export const home: HomeTopic = {
       cause: 'rules/kernel-deadlock/LadderExhausted',
       object: { cluster: 'prod', kind: 'Node', name: 'n-3' },
       weight: 'Act',
-      text: 'node/n-3: ladder of rule kernel-deadlock exhausted',
+      text: 'node n-3: ladder of rule kernel-deadlock exhausted',
       since: minutes(-40),
       lift: { text: 'kubenode repair node/n-3 --reason "checked by hand"', isCommand: true },
     },
@@ -119,7 +120,7 @@ export const home: HomeTopic = {
       cause: 'hub/release/machines-3f1c9e0a7b5d/MinSuccessTime',
       object: release,
       weight: 'Wait',
-      text: 'release/machines-3f1c9e0a7b5d waits: test soaks until 12:06',
+      text: 'release machines-3f1c9e0a7b5d waits: test soaks until 12:06',
       since: minutes(-9),
     },
     {
@@ -127,7 +128,7 @@ export const home: HomeTopic = {
       cause: 'test/set/agents/RevisionFailed',
       object: { cluster: 'test', kind: 'MachineComponentSet', name: 'agents' },
       weight: 'Act',
-      text: 'set/agents is Blocked: 0 of 3 machines updated; scribe: step 1 of 2: 1 machine failed (0 allowed); n-7: ProbeFailed: probe answers: HTTP 503 from /healthz',
+      text: 'set agents is Blocked: 0 of 3 machines updated; scribe: step 1 of 2: 1 machine failed (0 allowed); n-7: ProbeFailed: probe answers: HTTP 503 from /healthz',
       since: minutes(-5),
       title: 'scribe 2.0.0 fails its probe on n-7 (HTTP 503)',
       commit: { commit: FAILED_COMMIT, subject: 'scribe 2.0.0', author: 'Eve' },
@@ -136,14 +137,14 @@ export const home: HomeTopic = {
         text: 'git revert --no-edit 9d04c1b7e6aa; to retry, kubenode rollout retry agents --reason WHY',
         isCommand: true,
       },
-      holdsUp: ['release/agents-9d04c1b7e6aa stopped (hub)'],
+      holdsUp: ['release agents-9d04c1b7e6aa stopped (hub)'],
     },
     {
       id: 'hub/Release/agents-9d04c1b7e6aa/gate',
       cause: 'hub/release/agents-9d04c1b7e6aa/GateFailed',
       object: { cluster: 'hub', kind: 'Release', namespace: 'fleet', name: 'agents-9d04c1b7e6aa' },
       weight: 'Act',
-      text: 'release/agents-9d04c1b7e6aa stopped: stage test failed',
+      text: 'release agents-9d04c1b7e6aa stopped: stage test failed',
       since: minutes(-4),
       commit: { commit: FAILED_COMMIT, subject: 'scribe 2.0.0', author: 'Eve' },
     },
@@ -895,14 +896,14 @@ export const life: LifeAnswer = {
     { at: NOW - 9 * HOUR, text: 'TasksHung True (BlockedTask: task nginx:412 is blocked for 122 s)', tone: 'Bad' },
     {
       at: NOW - 8.5 * HOUR,
-      text: 'rule tasks-hung repaired node/prod-1-worker-0007: cordon, drain, reboot: Succeeded',
+      text: 'rule tasks-hung repaired node prod-1-worker-0007: cordon, drain, reboot: Succeeded',
       tone: 'Strong',
     },
     { at: NOW - 7 * HOUR, text: 'Ready True (KubeletReady)', tone: 'Good' },
     { at: NOW - 4 * HOUR, text: 'not recorded for 1h: no recorder ran', tone: 'Dim' },
     {
       at: NOW - 2 * HOUR,
-      text: 'ada@example.org created hold/disk: Freeze machine/prod-1-worker-0007',
+      text: 'ada@example.org created hold disk: Freeze machine prod-1-worker-0007',
       tone: 'Strong',
     },
   ],
@@ -987,3 +988,16 @@ export const snapshots: readonly Snapshot[] = [
   maintenance,
   node,
 ]
+
+/** Of n-7 nothing was measured. */
+export const load: LoadAnswer = {
+  at: NOW,
+  loads: [
+    ['n-1', 42, 61],
+    ['n-2', 38, 57],
+    ['n-3', 8, 97],
+    ['n-4', 88, 64],
+    ['n-5', 35, 59],
+    ['n-6', 51, 70],
+  ].map(([machine, cpu, memory]) => ({ machine: String(machine), cpu: Number(cpu), memory: Number(memory) })),
+}

@@ -109,7 +109,7 @@ export const pipelineFailed =
         },
       },
       places: {
-        test: { phase: 'Failed', since: minutes(-5), newFailures: 1, message: 'set/agents is Blocked' },
+        test: { phase: 'Failed', since: minutes(-5), newFailures: 1, message: 'set agents is Blocked' },
         prod: { since: minutes(-9) },
         edge: { phase: 'Waiting', since: minutes(-9) },
       },

@@ -291,7 +291,7 @@ const waiting: FleetState = {
           .filter(({ weight }) => weight === 'Wait')
           .map((row) => ({
             ...row,
-            text: 'release/machines-3f1c9e0a7b5d waits: stage prod needs 1 approval (group release-board)',
+            text: 'release machines-3f1c9e0a7b5d waits: stage prod needs 1 approval (group release-board)',
             since: minutes(-95),
           })),
         'Nothing needs attention; 1 change waits.',

@@ -1,6 +1,6 @@
 // The plan of a commit that bumps one version, deletes a machine and loosens a budget; and such a bump as a prepared commit.
 import type { PlanAnswer } from '#console/plan.ts'
-import type { PreparedCommit } from '#console/prepared.ts'
+import type { ChangeRequest, PreparedCommit } from '#console/prepared.ts'
 import { NOW } from './fixtures.ts'
 
 const COMMIT = '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e'
@@ -164,4 +164,14 @@ diff --git a/fleet/versions.json b/fleet/versions.json
   },
   warnings: [],
   needsToken: true,
+}
+
+const MEANT = ['beacon stays at 1.1.0, set base declares 1.2.0; 1 repair in progress: what was permitted finishes']
+
+/** As the change asks for it. */
+export function preparedAs(body: unknown): PreparedCommit {
+  const { change } = body as { readonly change: ChangeRequest }
+  if (change.kind !== 'Protect' && change.kind !== 'Unprotect') return prepared
+  const machines = change.machines.map((machine, i) => ({ machine, text: MEANT[i] ?? 'nothing is due on it now' }))
+  return { ...prepared, message: `prod: protect ${machines.length} machines`, machines }
 }

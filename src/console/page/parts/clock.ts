@@ -41,7 +41,7 @@ export function Until({ at }: { readonly at: number | undefined }): VNode | null
   return h('time', { dateTime: machineTime(at), title: moment(at, now), class: 'nowrap' }, text)
 }
 
-/** A share between 0 and 1. The text is next to it or in its label. */
+/** A share between 0 and 1. Without a label, the text next to it says the same. */
 export const Bar = ({
   share,
   tone,
@@ -49,11 +49,14 @@ export const Bar = ({
 }: {
   readonly share: number
   readonly tone: string
-  readonly label: string
+  readonly label?: string
 }): VNode =>
   h(
     'span',
-    { class: share <= 0 ? 'bar none' : 'bar', role: 'img', 'aria-label': label },
+    {
+      class: share <= 0 ? 'bar none' : 'bar',
+      ...(label === undefined ? { 'aria-hidden': 'true' } : { role: 'img', 'aria-label': label }),
+    },
     h(
       'svg',
       { viewBox: '0 0 100 1', preserveAspectRatio: 'none', class: `tone-${tone}`, 'aria-hidden': 'true' },

@@ -1,4 +1,4 @@
-// The machines that a person picked: they stay in the address, and a hold can be placed on all of them at once.
+// The machines that a person picked: they stay in the address, and a hold or a commit can be made for all of them at once.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useApp } from '../app.ts'
@@ -59,7 +59,7 @@ interface Props {
 }
 
 export function Picked({ shown }: Props): VNode | null {
-  const { route } = useApp()
+  const { route, session } = useApp()
   const picks = picksIn(route)
   const byCluster = Map.groupBy(picks, ({ cluster }) => cluster)
   const rest = shown.filter((m) => !isPicked(picks, m))
@@ -102,6 +102,20 @@ export function Picked({ shown }: Props): VNode | null {
               ...(byCluster.size > 1 && { label: `Hold in ${cluster}…` }),
             }),
       ),
+      session.canPrepare &&
+        route.params['at'] === undefined &&
+        [...byCluster].map(([cluster, each]) => {
+          const machines = each.map(({ name }) => name).join(',')
+          const text = byCluster.size > 1 ? `Protect in ${cluster} by a commit` : 'Protect by a commit'
+          return h(
+            'a',
+            {
+              key: `protect ${cluster}`,
+              href: to(route, 'prepare', { params: { change: 'protect', cluster, machines } }),
+            },
+            text,
+          )
+        }),
       h('a', { href: hrefOf(withPicks(route, [])) }, 'Drop all'),
     ),
   )

@@ -13,10 +13,19 @@ export const colorOf = (version: string): number =>
     .slice(0, WEIGHTS.length)
     .reduce((sum, [digits], i) => (sum + (Number(digits) % COLORS) * (WEIGHTS[i] ?? 1)) % COLORS, 0)
 
-export const Version = ({ name, version }: { readonly name?: string; readonly version: string }): VNode =>
-  h(
+interface Props {
+  readonly name?: string
+  readonly version: string
+  /** To the machines that run it. */
+  readonly href?: string
+}
+
+export function Version({ name, version, href }: Props): VNode {
+  const text = name === undefined ? version : `${name} ${version}`
+  return h(
     'span',
     { class: 'version nowrap' },
     h('i', { class: `swatch v${colorOf(version)}`, 'aria-hidden': 'true' }),
-    name === undefined ? version : `${name} ${version}`,
+    href === undefined ? text : h('a', { href }, text),
   )
+}

@@ -1,19 +1,21 @@
-// A few machines as cards: what runs on each, what is wrong, since when. Thousands are the heat map.
+// A few machines as cards: what runs on each, its load, what is wrong, since when. Thousands are the heat map.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
+import { MOST_LOADS } from '../../load.ts'
 import { useApp } from '../app.ts'
 import { groupName, machineAt } from '../heat/machines.ts'
 import type { Machine, Machines, Wanted } from '../heat/machines.ts'
 import { Since } from '../parts/clock.ts'
+import { LoadOf, type Loads, UnknownLoads, useLoads } from '../parts/loads.ts'
 import { Mark, spaced, toneOf } from '../parts/mark.ts'
 import { count } from '../parts/time.ts'
 import { Version } from '../parts/version.ts'
-import { to } from '../router.ts'
+import { hrefOf, to, withParams } from '../router.ts'
 import { isFull, isPicked, picksIn, toggled } from '../parts/picked.ts'
 import type { Pick } from '../parts/picked.ts'
 
 /** More of them are faster to read as a heat map. */
-export const MOST_CARDS = 60
+export const MOST_CARDS = MOST_LOADS
 
 interface Props {
   readonly cells: Machines
@@ -34,9 +36,11 @@ export const allOf = (cells: Machines): readonly Machine[] =>
 export function MachineCards({ cells, wanted, isMany }: Props): VNode {
   const { route } = useApp()
   const picks = picksIn(route)
+  const loads = useLoads(allOf(cells))
   return h(
     'div',
     { class: 'wide' },
+    h(UnknownLoads, { loads, isMany }),
     cells.groups.map(({ title, cells: ids }) =>
       h(
         'section',
@@ -48,7 +52,7 @@ export function MachineCards({ cells, wanted, isMany }: Props): VNode {
           machinesIn(cells, ids)
             .toSorted((a, b) => rank(a) - rank(b))
             .map((machine) =>
-              h('li', { key: `${machine.cluster}/${machine.name}` }, h(MachineCard, { machine, picks, isMany })),
+              h('li', { key: `${machine.cluster}/${machine.name}` }, h(MachineCard, { machine, picks, loads, isMany })),
             ),
         ),
       ),
@@ -69,10 +73,11 @@ const rank = (machine: Machine): number => (isBad(machine) ? 0 : (RANKS[toneOf(m
 interface CardProps {
   readonly machine: Machine
   readonly picks: readonly Pick[]
+  readonly loads: Loads
   readonly isMany: boolean
 }
 
-function MachineCard({ machine, picks, isMany }: CardProps): VNode {
+function MachineCard({ machine, picks, loads, isMany }: CardProps): VNode {
   const { route, go } = useApp()
   const { cluster, name, phase, versions } = machine
   const place = [machine.zone, machine.rack, machine.pool, machine.class, isMany ? cluster : ''].filter((t) => t !== '')
@@ -106,9 +111,11 @@ function MachineCard({ machine, picks, isMany }: CardProps): VNode {
         { class: 'row small' },
         versions.split(',').map((v) => {
           const [component = '', version = ''] = v.split('=')
-          return h(Version, { key: component, name: component, version })
+          const only = { color: 'version', component, only: version }
+          return h(Version, { key: component, name: component, version, href: hrefOf(withParams(route, only)) })
         }),
       ),
+    h(LoadOf, { loads, cluster, name }),
     h('p', { class: 'small soft' }, place.join(' · '), machine.kernel !== '' && ` · ${machine.kernel}`),
   )
 }

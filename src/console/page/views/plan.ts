@@ -3,11 +3,12 @@ import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useAnswer, useApp } from '../app.ts'
 import { AsTable, Page } from '../frame.ts'
-import type { CertainPlan, PlanAnswer, PlannedClusters, PlanRecord, PredictedPlan, RedLine } from '../../plan.ts'
+import type { CertainPlan, PlanAnswer, PlannedClusters, PlanRecord, RedLine } from '../../plan.ts'
 import { Ago } from '../parts/clock.ts'
 import { DiffLines } from '../parts/diff.ts'
 import { Mark } from '../parts/mark.ts'
-import { Notice, shown } from '../parts/states.ts'
+import { PredictedPart } from '../parts/predicted.ts'
+import { Notice, sentence, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { Terminal } from '../parts/terminal.ts'
 import { LiftLine, ObjectLink, shortCommit } from '../parts/wait.ts'
@@ -86,9 +87,6 @@ function Answer({ answer }: { readonly answer: PlanAnswer }): VNode {
     ),
   )
 }
-
-const sentence = (text: string): string =>
-  `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`
 
 const Red = ({ red }: { readonly red: readonly RedLine[] }): VNode =>
   h(
@@ -229,36 +227,4 @@ const Release = ({ record: r }: { readonly record: PlanRecord }): VNode =>
           ? `Track ${r.track} of ${r.source} changes no cluster.`
           : `Track ${r.track} of ${r.source} changes ${r.changed.join(', ')} (${r.changed.length} of ${r.clusters}).`,
     ),
-  )
-
-const PredictedPart = ({ plan }: { readonly plan: PredictedPlan }): VNode =>
-  h(
-    'div',
-    { class: 'stack' },
-    h(
-      'p',
-      {},
-      h('strong', {}, sentence(plan.sentence)),
-      ' ',
-      h('span', { class: 'soft' }, 'By the clusters ', h(Ago, { at: plan.takenAt }), ' ago.'),
-    ),
-    plan.warnings.map((text) => h('p', { key: text, class: 'fail name' }, text)),
-    plan.clusters.length > 0 &&
-      h(Table<PredictedPlan['clusters'][number]>, {
-        caption: 'Clusters',
-        prefix: 'p',
-        rows: plan.clusters,
-        idOf: ({ id }) => id,
-        columns: [
-          { id: 'cluster', title: 'Cluster', of: (c) => c.cluster },
-          { id: 'stage', title: 'Stage', of: (c) => c.stage },
-          { id: 'machines', title: 'Machines', of: (c) => `${c.machines} of ${c.of}`, isNumber: true },
-          { id: 'steps', title: 'Steps', of: (c) => c.steps },
-          { id: 'drains', title: 'Drains', of: (c) => c.drains, isNumber: true },
-          { id: 'reboots', title: 'Reboots', of: (c) => c.reboots, isNumber: true },
-          { id: 'time', title: 'Time', of: (c) => c.time },
-          { id: 'slowed', title: 'Slowed most by', of: (c) => c.slowedBy ?? '' },
-        ],
-      }),
-    plan.notes.map((text) => h('p', { key: text, class: 'soft name' }, text)),
   )
