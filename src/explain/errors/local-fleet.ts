@@ -73,10 +73,9 @@ export const localFleet = {
     do: 'install it (apt install prometheus), free its port or name another one, start the fleet',
   },
   KN1234: {
-    cause:
-      'The fault needs a machine of its own, or the fleet, the node or the process that should have it is not there.',
+    cause: 'The node cannot have this fault, or the fleet, the node or the process that should have it is not there.',
     check: 'kubenode local status; kubenode get nodes',
-    do: 'start the fleet with process nodes, and name one of them',
+    do: 'start the fleet, and name one of its nodes',
   },
   KN1232: {
     cause: 'The commit lacks the file with the keys that nodes trust.',

@@ -108,7 +108,7 @@ export const localErrors = errorTable({
   },
   KN1234: {
     text: 'cannot provoke the fault {fault} here: {why}',
-    next: 'use a fleet whose nodes are processes; on a systemd machine, break it from inside: machinectl shell NODE',
+    next: 'leave --component out, or take another fault; kubenode local break --help names them',
   },
   KN1234_stopped: {
     text: 'cannot provoke a fault: the fleet in {folder} does not run',

@@ -14,6 +14,7 @@ import type { ControllerContext } from '#controllers/module.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import { defenderModule } from '#defender/role.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -42,7 +43,8 @@ export interface FleetOptions {
   readonly dir: string
   readonly agentConfig: object
   readonly rule: NodeRemedierInput['spec']
-  readonly onPowerOff: (machine: string) => Promise<void>
+  readonly ruleName?: string
+  readonly onPowerOff?: (machine: string) => Promise<void>
 }
 
 export class HungNodeFleet {
@@ -76,7 +78,10 @@ export class HungNodeFleet {
     await inTime('the controllers', this.#startControllers(server))
     await inTime('the Defender', this.#startDefender(server))
     await inTime('the peers', this.#startPeers())
-    await this.#admin.create(nodeRemedier, objectOf('NodeRemedier', 'kernel-deadlock', this.#o.rule) as never)
+    await this.#admin.create(
+      nodeRemedier,
+      objectOf('NodeRemedier', this.#o.ruleName ?? 'kernel-deadlock', this.#o.rule) as never,
+    )
   }
 
   async close(): Promise<void> {
@@ -143,7 +148,7 @@ export class HungNodeFleet {
         ],
       },
       agentConfig: async () => JSON.stringify(agentConfig),
-      onPowerOff,
+      ...defined({ onPowerOff }),
     })
     this.#provider = provider
     const stop = new AbortController()

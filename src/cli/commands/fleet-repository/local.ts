@@ -84,11 +84,14 @@ export function register(program: Command, io: Io): void {
     .argument('<fault>', `the fault: ${FAULTS.join(', ')}`)
     .argument('<node>', 'node of the local fleet')
     .description('provoke a fault of a real machine on a node of the local fleet, and print what to watch')
-    .option('--component <name>', 'for hung: the component that hangs; the last one of the node when left out')
+    .option(
+      '--component <name>',
+      'for hung, of a node that is a process: the component that hangs; the last one of the node when left out',
+    )
     .option('--undo', 'end the fault')
     .action(async (fault: string, node: string, options: BreakAsked) => {
       const { breakNode } = await import('#programs/local/break/break-node.ts')
-      breakNode(faultOf(fault), node, options, io)
+      await breakNode(faultOf(fault), node, options, io)
     })
 
   withData(local.command('status'))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { nodeDir } from '#agent/node-dir.ts'
-import { clockAheadMs, spaceAt } from '#agent/played-host.ts'
+import { clockAheadMs, MACHINE_FAULTS, spaceAt } from '#agent/played-host.ts'
 import { cleanDisk, leastFree } from '#agent/repair/clean-disk.ts'
 import { readStat } from '#agent/supervise/proc.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -96,12 +96,19 @@ test('a disk is full until its old files are cleaned, as the agent would, and is
   expect(readdirSync(join(node.root, 'var/tmp'))).toEqual([])
 })
 
-test('a clock is ahead until it is undone, and never that of a whole host', () => {
+test('a clock is ahead until it is undone, and never that of a whole host, unless that is a systemd machine of another one', () => {
   const dir = nodeDir(node.dir)
   expect(clockAheadMs(dir)).toBe(0)
   provoke('clock', node, {})
   expect(clockAheadMs(dir)).toBe(60_000)
-  expect(clockAheadMs(nodeDir(node.dir, '/'))).toBe(0)
+  const host = nodeDir(node.dir, '/')
+  expect(clockAheadMs(host, folder)).toBe(0)
+  mkdirSync(join(folder, MACHINE_FAULTS), { recursive: true })
+  writeFileSync(join(folder, MACHINE_FAULTS, 'clock'), '90000\n')
+  expect(clockAheadMs(host, folder)).toBe(0)
+  mkdirSync(join(folder, 'run/systemd'), { recursive: true })
+  writeFileSync(join(folder, 'run/systemd/container'), 'systemd-nspawn\n')
+  expect(clockAheadMs(host, folder)).toBe(90_000)
   writeFileSync(node.playedClock, 'soon')
   expect(clockAheadMs(dir)).toBe(0)
   undo('clock', node, {})

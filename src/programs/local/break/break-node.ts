@@ -9,14 +9,15 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { type NodeLayout, nodeLayout } from '#providers/process/layout.ts'
-import type { Driver } from '../driver.ts'
 import { dataFolder } from '../data-folder.ts'
 import { businessFolders, layoutOf, readState } from '../layout.ts'
 import { localErrors } from '../local-errors.ts'
 import { isLocked } from '../lock.ts'
 import { ownFleetFolder } from '../own-fleet.ts'
+import { breakMachine } from './break-machine.ts'
 import { emptyDisk, endClock, fillDisk, setClock } from './disk-and-clock.ts'
-import { FACTS, type Fault, PARTS, type PartFault, whyImpossible } from './faults.ts'
+import { FACTS, type Fault, PARTS, type PartFault } from './faults.ts'
+import { MACHINE_SCRIPTS } from './machine-faults.ts'
 
 export interface BreakAsked {
   readonly data?: string
@@ -25,38 +26,42 @@ export interface BreakAsked {
   readonly component?: string
 }
 
-export function breakNode(fault: Fault, node: string, asked: BreakAsked, io: Io): void {
+export async function breakNode(fault: Fault, node: string, asked: BreakAsked, io: Io): Promise<void> {
   const data = dataFolder(asked.data, ownFleetFolder(io.cwd, releaseRoot()), io.cwd)
   const layout = layoutOf(data)
   if (!existsSync(layout.state)) throw new KubeNodeError(localErrors.KN1215({ data }))
   if (!isLocked(layout)) throw new KubeNodeError(localErrors.KN1234_stopped({ folder: data }))
-  const driver: Driver = readState(layout)?.driver ?? 'process'
-  const why = whyImpossible(driver)
-  if (why !== undefined) throw new KubeNodeError(localErrors.KN1234({ fault, why }))
-  const facts = FACTS[fault]
-  const found = nodeNamed(
+  const isMachine = readState(layout)?.driver === 'nspawn'
+  if (isMachine && asked.component !== undefined)
+    throw new KubeNodeError(localErrors.KN1234({ fault, why: 'the components of systemd machines cannot be named' }))
+  const folder = folderOf(
     node,
     businessFolders(layout).map((cluster) => layout.cluster(cluster).nodes),
   )
-  const done = (asked.undo ?? false) ? undo(fault, found, asked) : provoke(fault, found, asked)
+  const isUndo = asked.undo ?? false
+  const done = isMachine
+    ? await breakMachine(fault, { folder, name: node }, isUndo)
+    : (isUndo ? undo : provoke)(fault, nodeLayout(folder, node), asked)
   io.out(`${done}\n`)
-  if (asked.undo === true) return
+  if (isUndo) return
+  const facts = isMachine ? MACHINE_SCRIPTS[fault] : FACTS[fault]
   io.out(`then:  ${facts.effect}\n`)
   io.out(`watch: ${facts.watch(node)}\n`)
   io.out(`end:   ${facts.ends}\n`)
 }
 
-function nodeNamed(name: string, folders: readonly string[]): NodeLayout {
+/** The one of `folders` that has the node. */
+function folderOf(node: string, folders: readonly string[]): string {
   const known = folders.flatMap((folder) =>
-    existsSync(folder) ? readdirSync(folder).map((n) => nodeLayout(folder, n)) : [],
+    existsSync(folder) ? readdirSync(folder).map((name) => ({ name, folder })) : [],
   )
-  const names = known.map((n) => n.dir.slice(n.dir.lastIndexOf('/') + 1))
-  const found = known[names.indexOf(name)]
-  if (found !== undefined) return found
-  const meant = didYouMean(name, names)
+  const found = known.find(({ name }) => name === node)
+  if (found !== undefined) return found.folder
+  const names = known.map(({ name }) => name)
+  const meant = didYouMean(node, names)
   throw new KubeNodeError(
     localErrors.KN1234_node({
-      node: name,
+      node,
       known: meant === undefined ? `; known: ${names.join(', ') || 'none'}` : ` (did you mean ${meant}?)`,
     }),
   )

@@ -1,10 +1,8 @@
 // The faults that a person may provoke on a node of the local fleet: what happens then, and where to watch it. Data.
-import type { Driver } from '../driver.ts'
-
 export const FAULTS = ['hung', 'network', 'kernel-log', 'memory', 'card', 'disk', 'clock'] as const
 export type Fault = (typeof FAULTS)[number]
 
-interface FaultFacts {
+export interface FaultFacts {
   /** What KubeNode does about it. */
   readonly effect: string
   /** Command that shows it. */
@@ -82,7 +80,3 @@ export interface PartFault {
   readonly constant: Readonly<Record<string, string>>
   readonly counter: { readonly file: string; readonly well: string; readonly broken: string }
 }
-
-/** Undefined: it is possible. */
-export const whyImpossible = (driver: Driver): string | undefined =>
-  driver === 'nspawn' ? 'the nodes are systemd machines' : undefined
