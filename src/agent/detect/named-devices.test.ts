@@ -6,6 +6,7 @@ import { judgeLine } from './npd/judge.ts'
 import { type Problems, withFinding, withLine } from './problems.ts'
 import { combine } from './sources.ts'
 import type { LogRule } from '#api/agent-config/log-rules.ts'
+import { MAX_CONDITION_MESSAGE } from '#api/node-conditions.ts'
 import { compileRegex } from '#lib/regex.ts'
 import { faultyBuses, withUnnamed } from '#nodes/named-devices.ts'
 
@@ -83,6 +84,21 @@ test('so is one that only another source names', () => {
   expect(shown('00000000:3B:00.0: uncorrectable memory errors')).toBe(xid('3b'))
   expect(shown('00000000:5E:00.0: uncorrectable memory errors')).toBe(`${xid('3b')} and 1 more`)
 })
+
+test.each([xid('3b'), '00000000:3B:00.0: uncorrectable memory errors', xid('3b') + 'x'.repeat(400)])(
+  'a source that cannot tell may know of more: %s',
+  (found) => {
+    const unknown = { status: 'Unknown', reason: 'R', message: 'no answer', isKept: true } as const
+    const findings = new Map([
+      ['log', withFinding(new Map(), 'GPUNeedsReset', finding(found), NOW)],
+      ['check', withFinding(new Map(), 'GPUNeedsReset', unknown, NOW)],
+    ])
+    const message = combine(new Map(), findings, NOW).get('GPUNeedsReset')?.message ?? ''
+    expect(message).toMatch(/^.*3B?.* \(unknown to check\)$/i)
+    expect(message.length).toBeLessThanOrEqual(MAX_CONDITION_MESSAGE)
+    expect(faultyBuses(message)).toBeUndefined()
+  },
+)
 
 test('a text that stays whole names the accelerators of all others', () => {
   const bus = fc.constantFrom('01', '02', '03')

@@ -68,6 +68,19 @@ test.each([
   expect(shown(combine(new Map(), findingsOf(reported), at(9)))).toBe(wanted)
 })
 
+test('a problem that one source found says which other source cannot tell, until it can', () => {
+  const message = (b: Status) => {
+    const found = findingsOf([
+      ['a', 'True', 1],
+      ['b', b, 2],
+      ['c', 'Unknown', 3],
+    ])
+    return combine(new Map(), found, at(9)).get('DiskSpaceLow')?.message
+  }
+  expect(message('False')).toBe(' (unknown to c)')
+  expect(message('Unknown')).toBe(' (unknown to b, c)')
+})
+
 test('a condition that another source takes over stays true since it became true, with the other reason', () => {
   const both = combine(
     new Map(),

@@ -1,6 +1,7 @@
 // Pure: combines the findings of all sources into one condition of the node. It is True while any source reports True, else Unknown while any source
-// reports Unknown, else False: a source that finds nothing never hides another one's problem.
-import { withUnnamed } from '#nodes/named-devices.ts'
+// reports Unknown, else False: a source that finds nothing never hides another one's problem. What one source found holds although another one cannot tell; the
+// message says that it cannot.
+import { withUnclear, withUnnamed } from '#nodes/named-devices.ts'
 import { MAX_TYPES, type Now, type Problem, type Problems } from './problems.ts'
 
 /** A condition as reported, with the source of its reason and message. */
@@ -23,7 +24,8 @@ export function combine(before: ReadonlyMap<string, Combined>, findings: Finding
     const reported = spokesman(found)
     if (reported === undefined) return []
     const others = reported.isTrue ? found.filter((f) => f.isTrue).map((f) => f.message) : []
-    const message = withUnnamed(type, reported.message, others)
+    const unclear = reported.isTrue ? found.filter((f) => f.isUnknown === true).map((f) => f.source) : []
+    const message = withUnclear(withUnnamed(type, reported.message, others), unclear)
     return [[type, { ...reported, message, since: sinceOf(before.get(type), reported, now) }]]
   })
   return new Map(combined)
