@@ -1,4 +1,5 @@
-// The monitor of what the kernel's log says about hardware: processors, memory, PCIe, disks, network cards, accelerators. A finding stays until another boot.
+// The monitor of what the kernel's log says about hardware: processors, memory, PCIe, disks, network cards, accelerators. A finding stays until another boot. Lines count
+// from their beginning: further on, a line may quote the name of a file that a user chose. A line that begins with the name of a program (15 characters) has `[PID]` behind it.
 import { NEEDS_A_LOOK, NEEDS_REBOOT, NEEDS_RESET, OF_PROGRAMS } from './xid.ts'
 
 type Found = readonly [condition: string, reason: string, pattern: string]
@@ -15,17 +16,21 @@ const FOUND: readonly Found[] = [
     'MachineCheck',
     'mce: \\[Hardware Error\\]: CPU \\d+: Machine Check(?: Exception)?: \\w+ Bank \\d+: [abefABEF][0-9a-fA-F]{15}',
   ],
-  ['MemoryFaulty', 'UncorrectableError', 'EDAC MC\\d+: \\d+ UE .*'],
+  ['MemoryFaulty', 'UncorrectableError', 'EDAC MC\\d+: \\d+ UE [^[].*'],
   ['MemoryFaulty', 'PageLost', 'Memory failure: 0x[0-9a-f]+: recovery action for .*: (?:Failed|Ignored).*'],
-  ['PCIeFaulty', 'FatalError', '.*AER: .*Uncorrect(?:ed|able) \\(Fatal\\).*'],
+  ['PCIeFaulty', 'FatalError', '(?:\\S+ [0-9a-f:.]+: )?AER: [^[]*Uncorrect(?:ed|able) \\(Fatal\\).*'],
   ['DiskFailing', 'DiskGone', 'nvme nvme\\d+: (?:Removing after probe failure|Disabling device after reset failure).*'],
-  ['LinkFaulty', 'CardUnresponsive', 'mlx5_core [0-9a-f:.]+.*(?:health compromised|health poll failed|fatal error).*'],
+  [
+    'LinkFaulty',
+    'CardUnresponsive',
+    'mlx5_core [0-9a-f:.]+: [^[]*(?:health compromised|health poll failed|fatal error).*',
+  ],
   ['GPUNeedsReset', 'Xid', xid(NEEDS_RESET)],
   ['GPUNeedsReset', 'RecoveryAction', recovery('GPU Reset Required|Drain and Reset')],
   ['GPUNeedsReset', 'UncorrectableError', 'amdgpu [0-9a-f:.]+: amdgpu: .*uncorrectable hardware errors? detected.*'],
   ['GPUNeedsReboot', 'Xid', xid(NEEDS_REBOOT)],
   ['GPUNeedsReboot', 'RecoveryAction', recovery('Node Reboot Required')],
-  ['GPUNeedsReboot', 'FallenOffTheBus', 'NVRM: .*fallen off the bus.*'],
+  ['GPUNeedsReboot', 'FallenOffTheBus', 'NVRM: [^[]*fallen off the bus.*'],
   ['GPUNeedsReboot', 'SwitchFailed', 'nvidia-nvswitch\\d+: SXid \\(PCI:[0-9a-fA-F:.]+\\): \\d+, Fatal,.*'],
   [
     'GPUNeedsReboot',
@@ -62,12 +67,17 @@ export const hardwareMonitor = {
         plugin: 'kmsg',
         logPath: '/dev/kmsg',
         lookback: '5m',
-        bufferSize: 10,
+        bufferSize: 1,
         source: 'hardware-monitor',
         conditions: Object.entries(CALM).map(([type, message]) => ({ type, reason: `No${type}`, message })),
         rules: [
-          ...FOUND.map(([condition, reason, pattern]) => ({ type: 'permanent', condition, reason, pattern })),
-          ...SURVIVED.map(([reason, pattern]) => ({ type: 'temporary', reason, pattern })),
+          ...FOUND.map(([condition, reason, pattern]) => ({
+            type: 'permanent',
+            condition,
+            reason,
+            pattern: `^${pattern}`,
+          })),
+          ...SURVIVED.map(([reason, pattern]) => ({ type: 'temporary', reason, pattern: `^${pattern}` })),
         ],
       },
     },

@@ -37,7 +37,9 @@ export class LogMatcher {
     this.#rules = patterns.map((pattern) => {
       const traits = traitsOf(pattern)
       const literal = useLiterals ? traits.literal : undefined
-      return { regex: compileRegex(`${pattern}\\z`), literal, isOneLine: traits.isOneLine, since: size }
+      // A buffer of one line has no others, so that `^` is the beginning of the line.
+      const isOneLine = traits.isOneLine || size === 1
+      return { regex: compileRegex(`${pattern}\\z`), literal, isOneLine, since: size }
     })
     this.#isPlain = this.#rules.every((r) => r.isOneLine)
   }
