@@ -437,13 +437,13 @@ const controlPlanes: RoleEntry = {
   ],
 }
 
-/** The kubeconfigs that sync has for the control planes. Never listed. */
+/** The kubeconfigs that sync has for the control planes, never listed, and the recipes of addons that Clusters name. */
 const clusterKubeconfigs: RoleEntry = {
   name: 'kubenode:cluster-hub',
   onHub: true,
   namespace: CLUSTERS_NAMESPACE,
   subjects: programs('cluster'),
-  rules: [core(['secrets'], ['get', 'create', 'patch', 'delete'])],
+  rules: [core(['secrets'], ['get', 'create', 'patch', 'delete']), core(['configmaps'], ['get'])],
 }
 
 const hostedSubjects = (program: HostedProgram): readonly Subject[] => [
@@ -472,7 +472,7 @@ const hostedInside = (program: HostedProgram): RoleEntry => ({
 const hostedKubeconfigs = (program: HostedProgram): RoleEntry => ({
   ...clusterKubeconfigs,
   namespace: hostedNamespace(program),
-  rules: [...clusterKubeconfigs.rules, leases(['leases'], ['list'])],
+  rules: [core(['secrets'], ['get', 'create', 'patch', 'delete']), leases(['leases'], ['list'])],
 })
 
 /** What hands a join token over, by the uid of its machine: made and deleted by one, given to the host and marked by the other. */

@@ -19,7 +19,7 @@ export function clusterMistake({ addons = [], controlPlane }: Declared): string 
   return (
     ((controlPlane.flavor ?? 'kubernetes') === 'kubernetes' ? shapeMistake(controlPlane) : undefined) ??
     addons
-      .map(({ name, version, values }) => addonProblem({ name, version, ...defined({ values }) }))
+      .map(({ name, version, values, recipe }) => addonProblem({ name, version, ...defined({ values, recipe }) }))
       .find((problem) => problem !== undefined) ??
     scheduleMistake(controlPlane.snapshots)
   )

@@ -38,6 +38,14 @@ export const cliErrors = errorTable({
     text: 'cannot give {contexts} contexts the one name {cluster}',
     next: 'leave --cluster out, or name one context',
   },
+  KN1734: {
+    text: 'cannot make the recipe of {name}: {why}',
+    next: 'correct the manifests, or name images with a digest by --image OLD=NEW@sha256:…',
+  },
+  KN1734_image: {
+    text: 'cannot use --image {text}',
+    next: 'write OLD=NEW: the image as the manifests name it, and the one to use, with a digest',
+  },
   KN1733: {
     text: 'cannot explain {word}: it is no number of an error',
     next: 'write one such as KN1120; what is wrong with an object: kubenode why KIND/NAME; fields of a kind: kubectl explain machines --api-version kubenode.io/v1alpha1',

@@ -3,9 +3,11 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { inventory } from '#api/kinds/inventory.ts'
+import { makeRecipe } from '#api/constructs/addons/make-recipe.ts'
 import { ADDONS } from '#api/constructs/addons/table.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { addonsOf } from '#controllers/cluster/addons/built-in.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { typeOf } from '#kube/installed-type.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
@@ -23,6 +25,7 @@ const typeIn = (apiVersion: string, kind: string) =>
   typeOf({ apiVersion, kind, metadata: { name: 'x', namespace: 'x' } })
 const deployments = typeIn('apps/v1', 'Deployment')
 const services = typeIn('v1', 'Service')
+const configMaps = typeIn('v1', 'ConfigMap')
 const values = { image: `example.test/addon@sha256:${'a'.repeat(64)}` }
 const addon = (name: string, version: string) => ({ name, version, values })
 const DNS = { namespace: 'kube-system', name: 'coredns' }
@@ -149,3 +152,119 @@ test('every tested version is accepted by an API server of its minors', async ()
 })
 
 const isIn = (minor: number, first: number, last: number): boolean => minor >= first && minor <= last
+
+const daemonSets = typeIn('apps/v1', 'DaemonSet')
+const PROXY = { namespace: 'kube-system', name: 'proxy' }
+const nodes = coreKind('Node')
+
+/** A kubelet of this version. */
+const reports = (client: HttpKubeClient, kubeletVersion: string) =>
+  client.patch(
+    nodes,
+    { name: 'old' },
+    { type: 'merge', value: { status: { nodeInfo: { ...NO_INFO, kubeletVersion } } } },
+    { subresource: 'status' },
+  )
+const NO_INFO = Object.fromEntries(
+  [
+    'architecture',
+    'bootID',
+    'containerRuntimeVersion',
+    'kernelVersion',
+    'kubeProxyVersion',
+    'machineID',
+    'operatingSystem',
+    'osImage',
+    'systemUUID',
+  ].map((field) => [field, '']),
+)
+
+const proxyRecipe = (version: string, isAfterNodes = false) => {
+  const manifests = `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: proxy, namespace: kube-system, labels: { version: '${version}' } }
+spec:
+  selector: { matchLabels: { app: proxy } }
+  template:
+    metadata: { labels: { app: proxy } }
+    spec:
+      hostNetwork: true
+      containers: [{ name: proxy, image: 'proxy:v1', args: ['--cluster-cidr=$(KUBENODE_POD_RANGE)', '--master=$(KUBENODE_API_SERVER)'] }]
+`
+  const images = new Map([['proxy:v1', values.image]])
+  const made = makeRecipe({ name: 'proxy', version, kubernetes: '1.34-1.36', isAfterNodes, manifests, images })
+  if (typeof made === 'string') throw new Error(made)
+  return { ...made, named: { name: 'proxy', version, recipe: made.digest } }
+}
+
+test('one with a recipe of the hub is refused until an administrator keeps exactly that, then applied with what the hub knows', async () => {
+  const w = (world = await clusterWorld({ addons: async () => addonsOf('1', kinds, []) }))
+  const { configMap, named } = proxyRecipe('1.35.1')
+  const administrator = { fieldManager: 'administrator' }
+  await w.declare('one', { version: '1.35.2', addons: [named] })
+  const refused = await seen(w, 'the refusal', (c) => c.status?.waitingFor?.predicate === 'InvalidSpec')
+  expect(refused.status?.waitingFor?.seen).toContain('ConfigMap kubenode-clusters/addon-proxy-1.35.1 is not there')
+  await w.admin.create(configMaps, configMap, administrator)
+  await w.untilPhase('one', 'Ready')
+  await within(w, async (client) => {
+    const found = await client.get(daemonSets, PROXY)
+    const { endpoint } = (await w.get('one'))?.status ?? {}
+    expect(found).toMatchObject({
+      spec: {
+        template: {
+          spec: {
+            containers: [
+              { image: values.image, args: ['--cluster-cidr=10.244.0.0/16', `--master=${endpoint ?? '?'}`] },
+            ],
+          },
+        },
+      },
+    })
+    await client.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'old' } }, administrator)
+    await reports(client, 'v1.34.4')
+  })
+
+  // The next version follows the nodes, and leaves what runs until then.
+  const next = proxyRecipe('1.35.2', true)
+  await w.admin.create(configMaps, next.configMap, administrator)
+  await w.declare('one', { version: '1.35.2', addons: [next.named] })
+  const held = await seen(w, 'it waits', (c) => c.status?.addons?.some((a) => a.waitsFor === 'Nodes') === true)
+  expect(held.status).toMatchObject({
+    phase: 'Ready',
+    addons: [{}, { name: 'proxy', version: '1.35.1', message: expect.stringContaining('oldest kubelet is 1.34.4') }],
+  })
+  const labelsOf = (client: HttpKubeClient) => client.get(daemonSets, PROXY).then((o) => o?.metadata.labels)
+  expect(await within(w, labelsOf)).toEqual({ version: '1.35.1' })
+  await within(w, async (client) => {
+    await reports(client, 'v1.35.0')
+  })
+  await w.stopController()
+  await w.startController()
+  await seen(w, 'it is applied', (c) => versionOf(c, 'proxy') === '1.35.2')
+  expect(await within(w, labelsOf)).toEqual({ version: '1.35.2' })
+
+  // Somebody deletes the recipe: what runs stays, and the cluster says so.
+  await w.admin.delete(configMaps, { namespace: CLUSTERS_NAMESPACE, name: 'addon-proxy-1.35.2' })
+  await w.stopController()
+  await w.startController()
+  const kept = await seen(w, 'it is said', (c) => c.status?.addons?.[1]?.message?.includes('is not there') === true)
+  expect(kept.status?.phase).toBe('Ready')
+  expect(await within(w, labelsOf)).toEqual({ version: '1.35.2' })
+
+  // Another content under the same name is not what the commit named.
+  const other = makeRecipe({
+    name: 'proxy',
+    version: '1.35.2',
+    kubernetes: '1.35',
+    isAfterNodes: false,
+    manifests: 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: other, namespace: default }\n',
+    images: new Map(),
+  })
+  if (typeof other === 'string') throw new Error(other)
+  await w.admin.create(configMaps, other.configMap, administrator)
+  await w.stopController()
+  await w.startController()
+  await seen(w, 'it is refused', (c) => c.status?.addons?.[1]?.message?.includes('has digest') === true)
+  expect(await within(w, labelsOf)).toEqual({ version: '1.35.2' })
+})

@@ -207,6 +207,11 @@ const addon = s.obj('One addon that is applied before machines join.', {
       maxBytes: MAX_ADDON_BYTES,
     }),
   ),
+  recipe: s.optional(
+    f.sha256(
+      'Digest of the recipe that an administrator of the hub keeps under this name and version; left out for coredns and dashboard.',
+    ),
+  ),
 })
 
 const spec = s.rule(
@@ -235,7 +240,7 @@ const spec = s.rule(
       ),
       addons: s.optional(
         s.mapList(
-          'Addons that are applied to a control plane on the hub before machines join: coredns, dashboard.',
+          'Addons that are applied to a control plane on the hub before machines join: coredns, dashboard, and those that an administrator of the hub keeps a recipe of.',
           addon,
           { keys: ['name'], max: MAX_ADDONS },
         ),
@@ -409,6 +414,11 @@ const status = f.waitingStatus('The observed state of the cluster.', {
         name: f.dnsLabel('Name of the addon.'),
         version: s.str('The applied version.', { max: 128 }),
         healthy: s.choice('Whether it is healthy.', ['True', 'False', 'Unknown']),
+        waitsFor: s.optional(
+          s.choice('What its declared version waits for: nodes whose kubelets are as new as the API server.', [
+            'Nodes',
+          ]),
+        ),
         message: s.optional(f.sentence('Why, for people.')),
       }),
       { keys: ['name'], max: MAX_ADDONS },

@@ -31,6 +31,7 @@ import {
 } from './control-planes/kubeconfig.ts'
 import type { ObjectKey } from '#api/schema/resource.ts'
 import { ADDONS_WITHIN_MS, addonsWithin, deliverAddons } from './addons/named.ts'
+import { NO_RECIPES } from './addons/recipes.ts'
 import { bounded, deployPrograms } from './programs/deploy.ts'
 import type { PlaneClients } from './control-planes/clients.ts'
 import { idOf, type Seen } from './seen.ts'
@@ -111,7 +112,9 @@ async function carryOut(
     case 'DeliverAddons':
       return applied(
         await addonsWithin(cluster, { signal, ms: ADDONS_WITHIN_MS }, (within) =>
-          tools.clients.using(id, (c) => deliverAddons({ client: c, clock: tools.clock, signal: within }, cluster)),
+          tools.clients.using(id, (c) =>
+            deliverAddons({ client: c, clock: tools.clock, signal: within }, cluster, seen.recipes ?? NO_RECIPES),
+          ),
         ),
       )
     case 'DeployPrograms':

@@ -13,6 +13,8 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { isBeingDeleted, keyFrom } from '#api/schema/object-meta.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Addons } from './addons/built-in.ts'
+import { declaredAddons } from './addons/named.ts'
+import { recipesOf } from './addons/recipes.ts'
 import type { ControlPlane, ControlPlaneHost } from '#controlplanes/port.ts'
 import { clusterReadiness } from '#controlplanes/upgrade/cluster-readiness.ts'
 import { unreadable } from '#controlplanes/upgrade/preflight.ts'
@@ -103,6 +105,7 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     agents: await agentsOf(clients, cluster, asked.plane, signal),
     readiness: await readinessOf({ host, clients }, cluster, asked.plane, signal),
     addons: (await tools.addons()).version,
+    recipes: await recipesOf(tools.client, declaredAddons(cluster), signal),
     holds: caches.holds.list(),
     isDeclared: isBeingDeleted(cluster) && isListed(caches.inventories.list(), cluster),
     caps,

@@ -6,6 +6,7 @@ import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { FINALIZERS } from '#api/names.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import { declaredAddons } from './addons/named.ts'
+import { missingRecipes, NO_RECIPES, unfitRecipes } from './addons/recipes.ts'
 import { isStepwise } from './plan-steps.ts'
 import type { ControlPlaneSpec, Seen } from './seen.ts'
 
@@ -44,12 +45,25 @@ export function mistake(seen: Seen, version: string): Wait<Reason> | undefined {
       unblock: 'a commit names a version of one of these',
     }
   const addons = declaredAddons(seen.cluster)
+  const recipes = seen.recipes ?? NO_RECIPES
+  const [missing] = missingRecipes(seen.cluster, addons, recipes)
+  if (missing !== undefined)
+    return {
+      predicate: 'InvalidSpec',
+      seen: missing,
+      unblock:
+        'an administrator of the hub applies what kubenode cluster recipe prints, or a commit names another recipe',
+    }
+  const unfitFor = (v: string): readonly string[] => [
+    ...unfitAddons(addons, minorOf(v) ?? 0),
+    ...unfitRecipes(addons, recipes, minorOf(v) ?? 0),
+  ]
   // An upgrade must fit the addons on both sides.
-  const untested = [plane?.version ?? version, version].find((v) => unfitAddons(addons, minorOf(v) ?? 0).length > 0)
+  const untested = [plane?.version ?? version, version].find((v) => unfitFor(v).length > 0)
   if (untested !== undefined)
     return {
       predicate: plane === undefined || plane.version === version ? 'InvalidSpec' : 'UpgradeRefused',
-      seen: `addons are not tested with ${releaseOf(untested)}: ${unfitAddons(addons, minorOf(untested) ?? 0).join(', ')}`,
+      seen: `addons are not tested with ${releaseOf(untested)}: ${unfitFor(untested).join(', ')}`,
       unblock: 'a commit names versions of them that are, or another version of the cluster',
     }
   // A stepwise host reports this itself, with all other objections.

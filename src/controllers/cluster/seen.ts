@@ -5,6 +5,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { EndedFor } from '#permits/ended-for.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { AgentTrust } from '#controlplanes/credentials/rotation.ts'
+import type { Recipes } from './addons/recipes.ts'
 import type { ControlPlane, HostCapabilities } from '#controlplanes/port.ts'
 import type { ClusterReadiness } from '#controlplanes/upgrade/seen.ts'
 import type { ClusterCaps } from './plan-lifetime.ts'
@@ -90,6 +91,8 @@ export interface Seen {
   readonly readiness: ClusterReadiness | undefined
   /** Version of the addons for every control plane. */
   readonly addons: string
+  /** Of the addons that the Cluster names with one. */
+  readonly recipes?: Recipes
   readonly holds: readonly OperationalHold[]
   /** An Inventory of the hub lists this exact object, and no commit has removed it since. */
   readonly isDeclared: boolean

@@ -66,6 +66,10 @@ function kubeletsOf(nodes: readonly Node[]): { readonly oldest: string; readonly
   return oldest === undefined || newest === undefined ? undefined : { oldest, newest }
 }
 
+/** Undefined: no kubelet is there. */
+export const oldestKubelet = async (client: KubeClient, call: CallOptions): Promise<string | undefined> =>
+  kubeletsOf(await listAll(client, NODES, call))?.oldest
+
 /** Budgets that allow no eviction now, so nodes of their pods could not be drained. A budget without pods blocks nothing. */
 async function blockingBudgetsOf(client: KubeClient, call: CallOptions): Promise<readonly string[]> {
   const budgets = await listAll(client, BUDGETS, call)

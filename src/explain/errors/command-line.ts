@@ -386,6 +386,11 @@ export const commandLine = {
     check: 'what these nodes share, and the last changes: kubenode history',
     do: 'correct the shared cause; repairs begin by themselves once fewer nodes have the fault',
   },
+  KN1734: {
+    cause: 'The manifests of an addon are not such that the hub would apply them: each image needs a digest.',
+    check: 'the object in the message',
+    do: 'correct it, or replace the image with --image OLD=NEW@sha256:…; docs/operations/control-planes.md has an example',
+  },
   KN1733: {
     cause: 'No error has this number.',
     check: 'docs/reference/errors.md, and kubenode version',

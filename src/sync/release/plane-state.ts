@@ -69,13 +69,16 @@ export function planeTrouble(seen: PlaneSeen): Failure | undefined {
   if (running !== spec.version)
     return trouble(`it is ${phase} with version ${running ?? 'unknown'}; ${spec.version ?? ''} is declared${seenText}`)
   if (phase !== 'Ready') return trouble(`it is ${phase}${seenText}`)
-  const addon = (status.addons ?? []).find((a) => a.healthy !== 'True')
+  const addon = (status.addons ?? []).find((a) => a.healthy !== 'True' && a.waitsFor === undefined)
   if (addon !== undefined)
     return trouble(
       `addon ${addon.name} ${addon.version} is not healthy${addon.message === undefined ? '' : `: ${addon.message}`}`,
     )
-  const applied = new Map((status.addons ?? []).map((a) => [a.name, a.version]))
-  const missing = (spec.addons ?? []).find((a) => applied.get(a.name) !== a.version)
+  const applied = new Map((status.addons ?? []).map((a) => [a.name, a]))
+  // One that follows the nodes gets its turn after the objects that bring them.
+  const missing = (spec.addons ?? []).find(
+    (a) => applied.get(a.name)?.waitsFor === undefined && applied.get(a.name)?.version !== a.version,
+  )
   return missing === undefined ? undefined : trouble(`addon ${missing.name} ${missing.version} is not applied yet`)
 }
 

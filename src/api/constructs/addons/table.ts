@@ -3,11 +3,14 @@ import type { KubeObject } from '../../schema/object.ts'
 import type { AddonChart, AddonNetwork, AddonValues } from './addon.ts'
 import { coredns } from './coredns.ts'
 import { dashboard } from './dashboard.ts'
+import { isRecipeVersion } from './recipe.ts'
 
 export interface DeclaredAddon {
   readonly name: string
   readonly version: string
   readonly values?: AddonValues
+  /** Digest of its recipe on the hub. */
+  readonly recipe?: string
 }
 
 export const ADDONS: Readonly<Record<string, AddonChart>> = { coredns, dashboard }
@@ -24,13 +27,23 @@ function testedWith({ name, version }: DeclaredAddon): readonly [number, number]
 
 /** What a commit has to change, independent of the cluster's version. */
 export function addonProblem(addon: DeclaredAddon): string | undefined {
-  const { name, version, values = {} } = addon
+  const { name, version, values = {}, recipe } = addon
   const chart = chartOf(name)
-  if (chart === undefined) return `addon ${name} is unknown; known are ${Object.keys(ADDONS).join(', ')}`
+  if (recipe !== undefined) return recipeProblem(addon, chart !== undefined)
+  if (chart === undefined)
+    return `addon ${name} is unknown; known are ${Object.keys(ADDONS).join(', ')}, and those with a recipe on the hub, which the Cluster names by its digest`
   if (testedWith(addon) === undefined)
     return `addon ${name} ${version} is not tested; tested are ${Object.keys(chart.versions).join(', ')}`
   const [first] = chart.problems(values)
   return first === undefined ? undefined : `addon ${name}: ${first}`
+}
+
+function recipeProblem({ name, version, values }: DeclaredAddon, isBuiltIn: boolean): string | undefined {
+  if (isBuiltIn) return `addon ${name} is KubeNode's own and has no recipe`
+  if (values !== undefined) return `addon ${name}: an addon with a recipe takes no values`
+  return isRecipeVersion(version)
+    ? undefined
+    : `addon ${name}: version ${version} of a recipe must be of small letters, digits, dots and dashes`
 }
 
 /** Addons not tested with a Kubernetes minor, each with its tested minors. */

@@ -1,4 +1,4 @@
-// `kubenode cluster list | show | extend | kubeconfig`: a hub's Clusters, their expiry, and access to them.
+// `kubenode cluster list | show | extend | recipe | kubeconfig`: a hub's Clusters, their expiry, their addons, and access to them.
 import { Option, type Command } from 'commander'
 import { systemClock } from '#lib/system-clock.ts'
 import { formatAge } from '#lib/duration.ts'
@@ -33,6 +33,13 @@ interface ExtendOptions extends PlaceOptions, ExtensionReason {
   readonly reason: string
 }
 
+interface RecipeOptions {
+  readonly filename: string
+  readonly kubernetes: string
+  readonly image?: readonly string[]
+  readonly afterNodes?: boolean
+}
+
 const withCluster = (command: Command): Command =>
   withNamespace(withServer(command)).argument('<name>', 'name of the Cluster', nameOfKind('cluster'))
 
@@ -55,6 +62,22 @@ export function register(program: Command, io: Io): void {
     .option('--until <time>', 'when it expires instead')
     .requiredOption('--reason <why>', 'why, shown with the cluster')
     .action((name: string, options: ExtendOptions) => extend(name, options, io))
+  group
+    .command('recipe')
+    .description('print the ConfigMap of an addon of your own, which an administrator applies to the hub')
+    .argument('<addon>', 'name of the addon, as Clusters name it')
+    .argument('<version>', 'its version')
+    .requiredOption('-f, --filename <file>', 'its manifests; - reads a pipe')
+    .requiredOption('--kubernetes <minors>', 'minors of Kubernetes that it is for: 1.36, or 1.34-1.36')
+    .addOption(
+      new Option('--image <old=new>', 'another image, such as one of a mirror, with a digest; repeatable').argParser(
+        (text: string, before: readonly string[] | undefined) => [...(before ?? []), text],
+      ),
+    )
+    .option('--after-nodes', 'another version is applied once no kubelet is older than the API server')
+    .action(async (addon: string, version: string, options: RecipeOptions) =>
+      (await import('./recipe.ts')).printRecipe({ addon, version, ...options }, io),
+    )
   withCluster(group.command('kubeconfig'))
     .description('print the kubeconfig that sync has for a cluster, with the identity of sync; a secret')
     .action((name: string, options: PlaceOptions) => kubeconfig(name, options, io))

@@ -52,7 +52,7 @@ test('the delivery itself gives up at the bound, whatever its API server does', 
   const none = { ...cluster, spec: {}, status: {} } as Cluster
   const clock = { now: () => 0 }
   const results = await addonsWithin(none, { signal: new AbortController().signal, ms: 5 }, (signal) =>
-    deliverAddons({ client: hanging, clock, signal } as never, none),
+    deliverAddons({ client: hanging, clock, signal } as never, none, new Map()),
   )
   expect(results).toEqual([])
 })

@@ -2,8 +2,10 @@
 // Decides nothing.
 import type { AddonNetwork } from '#api/constructs/addons/addon.ts'
 import { addonObjects, type DeclaredAddon } from '#api/constructs/addons/table.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { DEFAULT_NETWORK } from '#controlplanes/port.ts'
+import { oldestKubelet } from '#controlplanes/upgrade/cluster-readiness.ts'
 import { desiredOf } from '#delivery/desired.ts'
 import { healthOf } from '#delivery/health.ts'
 import { type ObjectRef, refText } from '#delivery/object-ref.ts'
@@ -11,6 +13,7 @@ import type { Observed } from '#delivery/observe.ts'
 import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { deliverInside, type InsideTools } from '../control-planes/deliver-inside.ts'
+import { isRecipe, recipeObjects, type Recipes, waitForNodes } from './recipes.ts'
 import { type Bound, endedWithin } from './within.ts'
 
 /** The result of one addon. False: an object of it was refused or is broken. Unknown: it is applied, but may be waiting for machines. */
@@ -18,6 +21,8 @@ export interface NamedResult {
   readonly name: string
   readonly version: string
   readonly healthy: 'True' | 'False' | 'Unknown'
+  /** Its declared version is not applied yet, because nodes come first. */
+  readonly waitsFor?: 'Nodes'
   readonly object?: string
   readonly message?: string
 }
@@ -26,10 +31,10 @@ export interface NamedResult {
 export const OWN_ADDON = 'kubenode'
 
 export const declaredAddons = ({ spec }: Cluster): readonly DeclaredAddon[] =>
-  (spec.addons ?? []).map(({ name, version, values }) => ({
+  (spec.addons ?? []).map(({ name, version, values, recipe }) => ({
     name,
     version,
-    ...defined({ values }),
+    ...defined({ values, recipe }),
   }))
 
 const networkOf = ({ spec: { network } }: Cluster): AddonNetwork => ({
@@ -37,27 +42,90 @@ const networkOf = ({ spec: { network } }: Cluster): AddonNetwork => ({
   domain: network?.dnsDomain ?? DEFAULT_NETWORK.domain,
 })
 
-export async function deliverAddons(tools: InsideTools, cluster: Cluster): Promise<readonly NamedResult[]> {
-  const network = networkOf(cluster)
-  const addons = declaredAddons(cluster).map((addon) => ({
-    addon,
-    objects: addonObjects(addon, network).map(desiredOf),
-  }))
+export async function deliverAddons(
+  tools: InsideTools,
+  cluster: Cluster,
+  recipes: Recipes,
+): Promise<readonly NamedResult[]> {
+  const declared = declaredAddons(cluster)
+  const waits = await waitsOf(tools, cluster, recipes)
+  const addons = declared.flatMap((addon) => {
+    const objects = waits.has(addon.name) ? undefined : objectsOf(addon, cluster, recipes)
+    return objects === undefined ? [] : [{ addon, objects: objects.map(desiredOf) }]
+  })
   const { problems: found, after } = await deliverInside(tools, {
     cluster,
     name: cluster.metadata.name ?? '',
     track: 'addons',
     objects: addons.flatMap(({ objects }) => objects),
+    // The objects of one that waits, or whose recipe is gone, must stay.
+    keepsOthers: addons.length < declared.length,
   })
   const problems = new Map(found)
-  return addons.map(({ addon, objects }) =>
-    resultOf(
-      addon,
-      objects.map(({ ref }) => ref),
-      problems,
-      after,
-    ),
+  const applied = new Map(
+    addons.map(({ addon, objects }) => [
+      addon.name,
+      resultOf(
+        addon,
+        objects.map(({ ref }) => ref),
+        problems,
+        after,
+      ),
+    ]),
   )
+  return declared.map(({ name, version }) => applied.get(name) ?? heldBack(cluster, { name, version }, waits, recipes))
+}
+
+const objectsOf = (addon: DeclaredAddon, cluster: Cluster, recipes: Recipes): readonly KubeObject[] | undefined => {
+  if (addon.recipe === undefined) return addonObjects(addon, networkOf(cluster))
+  const recipe = recipes.get(addon.name)
+  return isRecipe(recipe) ? recipeObjects(recipe, cluster) : undefined
+}
+
+const appliedVersion = ({ status }: Cluster, name: string): string | undefined =>
+  status?.addons?.find((a) => a.name === name)?.version
+
+/** The changed addons that follow the nodes, each with what it waits for. */
+async function waitsOf(
+  { client, signal }: InsideTools,
+  cluster: Cluster,
+  recipes: Recipes,
+): Promise<ReadonlyMap<string, string>> {
+  const following = declaredAddons(cluster).filter(({ name, version }) => {
+    const recipe = recipes.get(name)
+    const before = appliedVersion(cluster, name)
+    return isRecipe(recipe) && recipe.isAfterNodes && before !== undefined && before !== version
+  })
+  if (following.length === 0) return new Map()
+  const why = waitForNodes(cluster.spec.version, await oldestKubelet(client, { signal }))
+  return why === undefined ? new Map() : new Map(following.map(({ name }) => [name, why]))
+}
+
+function heldBack(
+  cluster: Cluster,
+  { name, version }: Pick<DeclaredAddon, 'name' | 'version'>,
+  waits: ReadonlyMap<string, string>,
+  recipes: Recipes,
+): NamedResult {
+  const wait = waits.get(name)
+  const object = `version ${version}`
+  if (wait !== undefined)
+    return {
+      name,
+      version: appliedVersion(cluster, name) ?? version,
+      healthy: 'Unknown',
+      waitsFor: 'Nodes',
+      object,
+      message: wait,
+    }
+  const recipe = recipes.get(name)
+  return {
+    name,
+    version,
+    healthy: 'Unknown',
+    object: 'its recipe',
+    message: typeof recipe === 'string' ? recipe : 'not read',
+  }
 }
 
 export const ADDONS_WITHIN_MS = 30_000

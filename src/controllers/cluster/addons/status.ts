@@ -58,7 +58,8 @@ export function unappliedAddons(cluster: Cluster): readonly Unapplied[] {
   return declaredAddons(cluster).flatMap(({ name, version }) => {
     const entry = known.get(name)
     const failed = entry?.version === version && entry.healthy === 'False'
-    return entry?.version === version && !failed ? [] : [{ name, failed }]
+    const isApplied = entry?.version === version || entry?.waitsFor !== undefined
+    return isApplied && !failed ? [] : [{ name, failed }]
   })
 }
 
@@ -67,10 +68,11 @@ function deliveredIn(results: readonly ActionResult<ClusterAction>[]): readonly 
   return done?.outcome.kind === 'Applied' ? (done.outcome.object as readonly NamedResult[]) : undefined
 }
 
-const namedEntry = ({ name, version, healthy, object, message }: NamedResult): Entry => ({
+const namedEntry = ({ name, version, healthy, waitsFor, object, message }: NamedResult): Entry => ({
   name,
   version,
   healthy,
+  ...(waitsFor !== undefined && { waitsFor }),
   ...(object !== undefined && { message: shortened(`${object}: ${message ?? ''}`, MAX_MESSAGE) }),
 })
 

@@ -14,7 +14,7 @@ import { type Clock, timestamp } from '#lib/clock.ts'
 import { printableLine } from '#lib/printable.ts'
 
 /** All of them belong to one Cluster, and go at once when it no longer wants them. */
-const PRUNE = { enabled: true, guard: '100%' } as const
+const PRUNE_GUARD = '100%'
 /** For a Cluster that no commit declares. */
 const NO_COMMIT = '0'.repeat(40)
 
@@ -39,10 +39,15 @@ interface Inside {
   readonly name: string
   readonly track: Track
   readonly objects: readonly DesiredObject[]
+  /** What it delivered before and does not name now stays. */
+  readonly keepsOthers?: boolean
 }
 
 /** `problems`: what its API server refused, or another writer holds, by object. */
-export async function deliverInside({ client, clock, signal }: InsideTools, { cluster, name, track, objects }: Inside) {
+export async function deliverInside(
+  { client, clock, signal }: InsideTools,
+  { cluster, name, track, objects, keepsOthers = false }: Inside,
+) {
   const commit = cluster.metadata.annotations?.[ANNOTATIONS.commit] ?? NO_COMMIT
   const { plan, result, after } = await deliver(
     connectTo(name, client, () => clock.now()),
@@ -50,7 +55,7 @@ export async function deliverInside({ client, clock, signal }: InsideTools, { cl
       target: { objects, rejected: [] },
       owner: ownerOf(track),
       mark: { commit, release: undefined, appliedAt: timestamp(clock.now()) },
-      config: { commit, prune: PRUNE, drift: 'Correct' },
+      config: { commit, prune: { enabled: !keepsOthers, guard: PRUNE_GUARD }, drift: 'Correct' },
       elsewhere: new Set(),
       approved: new Set(),
       signal,

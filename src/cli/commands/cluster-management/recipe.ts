@@ -1,0 +1,54 @@
+// `kubenode cluster recipe`: the ConfigMap of an addon, and the lines by which a commit names it. Contacts no server.
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { text as textOfStream } from 'node:stream/consumers'
+import { stringify } from 'yaml'
+import { makeRecipe } from '#api/constructs/addons/make-recipe.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { shownLine } from '#lib/printable.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { cliErrors } from '../../cli-errors.ts'
+
+interface RecipeAsked {
+  readonly addon: string
+  readonly version: string
+  readonly filename: string
+  readonly kubernetes: string
+  readonly image?: readonly string[]
+  readonly afterNodes?: boolean
+}
+
+const PIPE = '-'
+
+export async function printRecipe(asked: RecipeAsked, io: Io): Promise<void> {
+  const { addon, version, filename, kubernetes, image = [], afterNodes = false } = asked
+  const manifests = filename === PIPE ? await piped(io) : readFileSync(resolve(io.cwd, filename), 'utf8')
+  const made = makeRecipe({
+    name: addon,
+    version,
+    kubernetes,
+    isAfterNodes: afterNodes,
+    manifests,
+    images: new Map(image.map(replacement)),
+  })
+  if (typeof made === 'string') throw new KubeNodeError(cliErrors.KN1734({ name: `${addon} ${version}`, why: made }))
+  io.out(stringify(made.configMap))
+  io.err(
+    shownLine(
+      `an administrator applies this to the hub; a Cluster then names it: addons: [{ name: ${addon}, version: ${version}, recipe: ${made.digest} }]`,
+    ),
+  )
+}
+
+const piped = async (io: Io): Promise<string> => {
+  const input = io.input?.()
+  return input === undefined ? '' : textOfStream(input)
+}
+
+/** Of an image with a digest as the old one, which has no `=` either. */
+function replacement(text: string): readonly [string, string] {
+  const [old = '', image = '', ...rest] = text.split('=')
+  if (old === '' || image === '' || rest.length > 0)
+    throw new KubeNodeError(cliErrors.KN1734_image({ text: JSON.stringify(text) }))
+  return [old, image]
+}
