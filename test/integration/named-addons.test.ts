@@ -244,7 +244,7 @@ test('one with a recipe of the hub is refused until an administrator keeps exact
   await seen(w, 'it is applied', (c) => versionOf(c, 'proxy') === '1.35.2')
   expect(await within(w, labelsOf)).toEqual({ version: '1.35.2' })
 
-  // Somebody deletes the recipe: what runs stays, and the cluster says so.
+  // The administrator deletes the recipe: what runs stays, and the cluster says so.
   await w.admin.delete(configMaps, { namespace: CLUSTERS_NAMESPACE, name: 'addon-proxy-1.35.2' })
   await w.stopController()
   await w.startController()

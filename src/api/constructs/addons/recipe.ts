@@ -1,4 +1,4 @@
-// A recipe: the objects of an addon that an administrator of the hub keeps there, in a ConfigMap that nobody changes. A commit names it with its digest, so
+// A recipe: the objects of an addon that an administrator of the hub keeps there, in an immutable ConfigMap. A commit names it with its digest, so
 // neither of them alone decides what runs with the power of a node. Pure.
 import { fieldsOf, textOf } from '#lib/fields.ts'
 import { isObject } from '#lib/json.ts'

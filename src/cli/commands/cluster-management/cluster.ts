@@ -5,6 +5,7 @@ import { formatAge } from '#lib/duration.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ExtensionReason } from './extension.ts'
+import type { RecipeAsked } from './recipe.ts'
 import { type Form, formOption } from '../../get/form.ts'
 import { WHOLE_FORMS, type WholeForm } from '../../get/whole.ts'
 import { nameOfKind } from '../../fleet/name-word.ts'
@@ -31,13 +32,6 @@ interface ShowOptions extends PlaceOptions {
 
 interface ExtendOptions extends PlaceOptions, ExtensionReason {
   readonly reason: string
-}
-
-interface RecipeOptions {
-  readonly filename: string
-  readonly kubernetes: string
-  readonly image?: readonly string[]
-  readonly afterNodes?: boolean
 }
 
 const withCluster = (command: Command): Command =>
@@ -75,7 +69,7 @@ export function register(program: Command, io: Io): void {
       ),
     )
     .option('--after-nodes', 'another version is applied once no kubelet is older than the API server')
-    .action(async (addon: string, version: string, options: RecipeOptions) =>
+    .action(async (addon: string, version: string, options: Omit<RecipeAsked, 'addon' | 'version'>) =>
       (await import('./recipe.ts')).printRecipe({ addon, version, ...options }, io),
     )
   withCluster(group.command('kubeconfig'))

@@ -9,7 +9,7 @@ import { shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { cliErrors } from '../../cli-errors.ts'
 
-interface RecipeAsked {
+export interface RecipeAsked {
   readonly addon: string
   readonly version: string
   readonly filename: string

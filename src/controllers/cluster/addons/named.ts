@@ -58,7 +58,7 @@ export async function deliverAddons(
     name: cluster.metadata.name ?? '',
     track: 'addons',
     objects: addons.flatMap(({ objects }) => objects),
-    // The objects of one that waits, or whose recipe is gone, must stay.
+    // The objects of one that waits, or whose recipe was deleted, must stay.
     keepsOthers: addons.length < declared.length,
   })
   const problems = new Map(found)

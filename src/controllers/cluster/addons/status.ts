@@ -7,6 +7,7 @@ import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction } from '../actions.ts'
 import { declaredAddons, type NamedResult, OWN_ADDON } from './named.ts'
 import type { Seen } from '../seen.ts'
+import { defined } from '#lib/defined.ts'
 import { shortened } from '#lib/shortened.ts'
 
 const MAX_MESSAGE = 1_024
@@ -72,7 +73,7 @@ const namedEntry = ({ name, version, healthy, waitsFor, object, message }: Named
   name,
   version,
   healthy,
-  ...(waitsFor !== undefined && { waitsFor }),
+  ...defined({ waitsFor }),
   ...(object !== undefined && { message: shortened(`${object}: ${message ?? ''}`, MAX_MESSAGE) }),
 })
 
