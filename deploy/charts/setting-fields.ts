@@ -24,7 +24,7 @@ export const egress = (doc: string) =>
     { max: MAX_LIST },
   )
 
-export const resources = (doc: string, cpuMilli: number, heapMiB: number) =>
+export const resources = (doc: string, cpuMilli: number, heapMiB: number, otherMiB = 64) =>
   fallback(
     obj(doc, {
       cpuMilli: fallback(int('CPU request in thousandths; there is no CPU limit.', { min: 10, max: 64_000 }), cpuMilli),
@@ -34,7 +34,7 @@ export const resources = (doc: string, cpuMilli: number, heapMiB: number) =>
           min: 64,
           max: 65_536,
         }),
-        64,
+        otherMiB,
       ),
     }),
     {},

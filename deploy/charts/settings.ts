@@ -201,7 +201,8 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
   resources: fallback(
     obj('What each program needs; docs/operations/install/settings.md has a table of sizes.', {
       sync: resources('Of sync.', 200, 1_024),
-      controllers: resources('Of controllers.', 200, 1_024),
+      // Fifty joins and twenty-five visits over SSH at once, each with a process of ssh.
+      controllers: resources('Of controllers.', 200, 1_024, 192),
       approver: resources('Of approver.', 20, 192),
       defender: resources('Of defender.', 100, 512),
       cluster: resources('Of cluster.', 50, 256),
