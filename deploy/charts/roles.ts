@@ -319,6 +319,9 @@ const controllers: RoleEntry = {
     core(['nodes/status'], ['patch']),
     core(['pods'], ['list', 'watch', 'delete']),
     core(['pods/eviction'], ['create']),
+    // Where the devices of claims are, and no new pods on a faulty one.
+    on('resource.k8s.io')(['resourceslices'], ['list']),
+    on('resource.k8s.io')(['devicetaintrules'], ['list', 'create', 'delete']),
     // The revisions of the workload tell which template is the newest.
     apps(['daemonsets'], ['get']),
     apps(['controllerrevisions'], ['list']),

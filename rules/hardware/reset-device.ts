@@ -18,6 +18,8 @@ export function resetDevice(script: ResetScript): NodeRemedierInput['spec'] {
         operations: [
           { cordon: {} },
           { collectEvidence: { kinds: ['KernelLog', 'Devices'] } },
+          // Until it is verified: also if a person uncordons the node before.
+          { isolateDevice: {} },
           { drain: { usersOf: 'Device', timeout: '30m', deleteEmptyDir: true } },
           { runScript: script },
         ],

@@ -11,6 +11,7 @@ const hasSucceeded = ({ status }: RemedyOperationJob): boolean =>
 const PREPARES: ReadonlySet<string> = new Set([
   'collectEvidence',
   'cordon',
+  'isolateDevice',
   'uncordon',
   'drain',
   'webhook',

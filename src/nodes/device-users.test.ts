@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { defined } from '#lib/defined.ts'
-import { drainScope, usersOfFaulty } from './device-users.ts'
+import { drainScope, needsPlaces, usersOfFaulty } from './device-users.ts'
 import { drainPlan, podName } from './drain.ts'
 import type { Node, Pod } from './objects.ts'
 
@@ -199,4 +199,22 @@ test('never a pod that holds only sound devices, and always every pod that holds
     }),
     { seed: 68 },
   )
+})
+
+test('a device of a claim is where its driver publishes it, and without that its pod uses any', () => {
+  const claim = (name: string) => ({ pod: `ml/${name}`, resource: 'gpu.nvidia.com', device: `n/gpu-${name}` })
+  const evidence = at(1, 'collectEvidence', { devices: [claim('a'), claim('b'), claim('c')] })
+  const of = job(at(0, 'cordon'), evidence)
+  const step = { index: 2, faulty: ['0000:3b'] }
+  expect(needsPlaces(of, step)).toBe(true)
+  expect(needsPlaces(of, { index: 2 })).toBe(false)
+  const place = (name: string, bus: string) => ({ driver: 'gpu.nvidia.com', pool: 'n', device: `gpu-${name}`, bus })
+  const elsewhere = { driver: 'gpu.other', pool: 'n', device: 'gpu-c', bus: '0000:5e' }
+  const moves = (places: Parameters<typeof usersOfFaulty>[2]) => {
+    const isUser = usersOfFaulty(of, step, places)
+    const pods = ['a', 'b', 'c'].map((name) => pod(name, { resourceClaims: [{ name: 'g' }] }))
+    return pods.filter((p) => isUser?.(p) === true).map((p) => p.metadata.name)
+  }
+  expect(moves([place('a', '0000:3b'), place('b', '0000:5e'), elsewhere])).toEqual(['a', 'c'])
+  expect(moves([])).toEqual(['a', 'b', 'c'])
 })

@@ -2,6 +2,7 @@
 // whose device has no known place counts as a user, and without usable evidence the whole node is drained.
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { SlicedDevice } from './dra/devices-on.ts'
 import { podName } from './drain.ts'
 import { faultyBuses, NAMING_CONDITIONS } from './named-devices.ts'
 import type { Node, Pod } from './objects.ts'
@@ -29,25 +30,61 @@ export function drainScope(
   { job, node, verify }: { job: RemedyOperationJob; node: Node | undefined; verify: Verify | undefined },
   index: number,
 ): DrainScope {
-  const wholeNode = (why: string): DrainScope => ({ text: `moves all pods of the node: ${why}` })
-  const reported = (node?.status?.conditions ?? []).filter((c) => DEVICE_CONDITIONS.includes(c.type))
-  const conditions = reported.filter((c) => c.status === 'True')
-  if (conditions.length === 0) return wholeNode('no condition names a faulty device')
-  const unclear = reported.find((c) => c.status !== 'True' && c.status !== 'False')
-  if (unclear !== undefined) return wholeNode(`${unclear.type} is ${unclear.status}`)
-  if (verify === undefined) return wholeNode('what the repair has to clear is not known')
-  const { conditionCleared: wanted } = verify
-  if (wanted !== undefined && !conditions.some((c) => c.type === wanted)) return wholeNode(`${wanted} names no device`)
-  const faulty = new Set<string>()
-  for (const { type, message = '' } of conditions) {
-    const buses = faultyBuses(message)
-    if (buses === undefined) return wholeNode(`${type} does not name each faulty device`)
-    for (const bus of buses) faulty.add(bus)
-  }
-  if (faulty.size > MOST_FAULTY) return wholeNode(`${faulty.size} devices are faulty`)
+  const found = faultyFor(node, verify)
+  if (typeof found === 'string') return wholeNode(found)
   const evidence = evidenceBefore(job, index)
   if (typeof evidence === 'string') return wholeNode(evidence)
-  return { text: `moves only the pods that may use ${[...faulty].join(', ')}`, faulty: [...faulty].toSorted() }
+  const faulty = [...found.buses.keys()]
+  return { text: `moves only the pods that may use ${faulty.join(', ')}`, faulty: faulty.toSorted() }
+}
+
+const wholeNode = (why: string): DrainScope => ({ text: `moves all pods of the node: ${why}` })
+
+/** What a drain would move if the repair began now: its cordon and its evidence come first. Pure. */
+export function scopeIfBegun(
+  { job, node, verify }: { job: RemedyOperationJob; node: Node | undefined; verify: Verify | undefined },
+  index: number,
+): Pick<DrainScope, 'faulty'> & { readonly why?: string } {
+  const found = faultyFor(node, verify)
+  if (typeof found === 'string') return { why: found }
+  const { operations } = job.spec
+  const cordon = operations.findIndex((o) => o.cordon !== undefined)
+  const knows = operations.slice(0, index).findLastIndex((o) => o.collectEvidence?.kinds.includes('Devices') === true)
+  return cordon < 0 || knows < cordon
+    ? { why: 'no evidence of devices is collected after a cordon' }
+    : { faulty: [...found.buses.keys()].toSorted() }
+}
+
+interface FaultyDevices {
+  /** Each with a condition that names it. */
+  readonly buses: ReadonlyMap<string, string>
+  readonly conditions: readonly string[]
+}
+
+/** The faulty accelerators of the node, or why they are not known as a whole. */
+export function faultyDevices(node: Node | undefined): FaultyDevices | string {
+  const reported = (node?.status?.conditions ?? []).filter((c) => DEVICE_CONDITIONS.includes(c.type))
+  const conditions = reported.filter((c) => c.status === 'True')
+  if (conditions.length === 0) return 'no condition names a faulty device'
+  const unclear = reported.find((c) => c.status !== 'True' && c.status !== 'False')
+  if (unclear !== undefined) return `${unclear.type} is ${unclear.status}`
+  const faulty = new Map<string, string>()
+  for (const { type, message = '' } of conditions) {
+    const buses = faultyBuses(message)
+    if (buses === undefined) return `${type} does not name each faulty device`
+    for (const bus of buses) faulty.set(bus, type)
+  }
+  if (faulty.size > MOST_FAULTY) return `${faulty.size} devices are faulty`
+  return { buses: faulty, conditions: conditions.map((c) => c.type) }
+}
+
+/** The same, if what the repair has to clear is one of them. */
+function faultyFor(node: Node | undefined, verify: Verify | undefined): FaultyDevices | string {
+  const found = faultyDevices(node)
+  if (typeof found === 'string') return found
+  if (verify === undefined) return 'what the repair has to clear is not known'
+  const { conditionCleared: wanted } = verify
+  return wanted === undefined || found.conditions.includes(wanted) ? found : `${wanted} names no device`
 }
 
 /** The devices that pods held after the node was cordoned, or why they are not known. */
@@ -66,16 +103,28 @@ function evidenceBefore(job: RemedyOperationJob, index: number): HeldDevices | s
 const cordonStep = ({ status }: RemedyOperationJob): Step | undefined =>
   status?.steps?.find((s) => s.operation === 'cordon')
 
+/** Whether a drain has to know where the devices of claims are. */
+export const needsPlaces = (job: RemedyOperationJob, { index, faulty }: Pick<Step, 'index' | 'faulty'>): boolean => {
+  const held = faulty === undefined ? [] : evidenceBefore(job, index)
+  return typeof held !== 'string' && held.some(({ bus }) => bus === undefined)
+}
+
 /** The pods that this drain may move, by its recorded scope. Undefined: all. */
 export function usersOfFaulty(
   job: RemedyOperationJob,
   { index, faulty }: Pick<Step, 'index' | 'faulty'>,
+  places: readonly SlicedDevice[] = [],
 ): ((pod: Pod) => boolean) | undefined {
   if (faulty === undefined) return undefined
   const held = evidenceBefore(job, index)
   const cordonedAt = Date.parse(cordonStep(job)?.startedAt ?? cordonStep(job)?.finishedAt ?? '')
   if (typeof held === 'string' || Number.isNaN(cordonedAt)) return undefined
-  const users = new Set(held.filter(({ bus }) => bus === undefined || faulty.includes(bus)).map(({ pod }) => pod))
+  const placed = new Map(places.map(({ driver, pool, device, bus }) => [`${driver}\n${pool}/${device}`, bus]))
+  const mayBeFaulty = ({ bus, resource, device }: HeldDevices[number]): boolean => {
+    const at = bus ?? placed.get(`${resource}\n${device}`)
+    return at === undefined || faulty.includes(at)
+  }
+  const users = new Set(held.filter(mayBeFaulty).map(({ pod }) => pod))
   const resources = Map.groupBy(held, ({ pod }) => pod)
   return (pod) =>
     users.has(podName(pod)) ||
@@ -83,6 +132,9 @@ export function usersOfFaulty(
     mayHoldUnseen(pod, new Set(resources.get(podName(pod))?.map(({ resource }) => resource))) ||
     !(boundAt(pod) < cordonedAt - ADMITTED_MS)
 }
+
+/** Whether the pod asks for a device or may open one: the most that a drain of users of one device moves. */
+export const mayUseDevices = (pod: Pod): boolean => mayOpenDevices(pod) || mayHoldUnseen(pod, new Set())
 
 /** NaN: unknown, and then it counts as new. */
 const boundAt = ({ metadata, status }: Pod): number =>

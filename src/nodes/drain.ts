@@ -46,17 +46,9 @@ const MOST_PODS = 1_000
 
 /** Mirror pods, DaemonSet pods and finished pods stay: a drain does not affect them, or they come back at once. Pure. */
 export function drainPlan(pods: readonly Pod[], options: DrainOptions = {}): DrainPlan {
-  const wayOf = ({ metadata: { namespace = 'default' } }: Pod) => namespaceWay(options, namespace)
-  const moving = pods.filter(
-    (p) =>
-      !isMirror(p) &&
-      !isOfDaemonSet(p) &&
-      !FINISHED.has(p.status?.phase ?? '') &&
-      wayOf(p) !== 'Leave' &&
-      options.only?.(p) !== false,
-  )
+  const moving = movingPods(pods, options)
   const isGoing = (p: Pod) => p.metadata.deletionTimestamp !== undefined
-  const isKept = (p: Pod) => wayOf(p) === 'Wait' || (options.keepsEmptyDir === true && hasEmptyDir(p))
+  const isKept = (p: Pod) => wayOf(p, options) === 'Wait' || (options.keepsEmptyDir === true && hasEmptyDir(p))
   const left = moving.filter((p) => !isGoing(p))
   const evictable = left.filter((p) => !isKept(p))
   const waiting = podWaits(evictable, options.waits)
@@ -68,6 +60,19 @@ export function drainPlan(pods: readonly Pod[], options: DrainOptions = {}): Dra
     waiting,
   }
 }
+
+/** The pods that a drain waits for. Pure. */
+export const movingPods = (pods: readonly Pod[], options: DrainOptions = {}): readonly Pod[] =>
+  pods.filter(
+    (p) =>
+      !isMirror(p) &&
+      !isOfDaemonSet(p) &&
+      !FINISHED.has(p.status?.phase ?? '') &&
+      wayOf(p, options) !== 'Leave' &&
+      options.only?.(p) !== false,
+  )
+
+const wayOf = ({ metadata: { namespace = 'default' } }: Pod, options: DrainOptions) => namespaceWay(options, namespace)
 
 function namespaceWay({ namespaces = {} }: DrainOptions, namespace: string): 'Evict' | 'Wait' | 'Leave' {
   if (Object.hasOwn(namespaces, namespace)) return namespaces[namespace] ?? 'Evict'

@@ -32,6 +32,12 @@ const operations = {
     }),
   ),
   cordon: s.optional(s.obj('Cordons the node with a KubeNode taint.', {})),
+  isolateDevice: s.optional(
+    s.obj(
+      'Keeps new pods from the faulty accelerators that the conditions of the node name, with a DeviceTaintRule for each one of a driver of dynamic resource allocation. Skipped, with the reason, where the API server or the drivers know no such thing. Ends when the repair is verified.',
+      {},
+    ),
+  ),
   restartComponent: s.optional(s.obj('Restarts the service of a component.', { component: component() })),
   reinstallComponent: s.optional(s.obj('Reinstalls the same version of a component.', { component: component() })),
   cleanDisk: s.optional(

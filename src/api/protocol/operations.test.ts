@@ -15,6 +15,7 @@ import {
 const BEFORE: Readonly<Record<string, readonly unknown[]>> = {
   collectEvidence: ['Agent', [], true, 'Keeps', false],
   cordon: ['Controller', ['Cordon'], true, 'Leaves', false],
+  isolateDevice: ['Controller', ['Cordon'], true, 'Leaves', false],
   restartComponent: ['Agent', ['RestartComponent'], false, 'Leaves', false],
   reinstallComponent: ['Agent', ['ReinstallComponent'], false, 'Leaves', false],
   cleanDisk: ['Agent', ['CleanDisk'], true, 'Leaves', false],

@@ -66,6 +66,14 @@ export const OPERATION_FACTS = {
     isSafeToRepeat: true,
     evidence: 'Leaves',
   },
+  // A cordon of one device.
+  isolateDevice: {
+    ...LEAVES_NODE,
+    executor: 'Controller',
+    disruptions: ['Cordon'],
+    isSafeToRepeat: true,
+    evidence: 'Leaves',
+  },
   drain: { ...LEAVES_NODE, executor: 'Controller', disruptions: ['Drain'], isSafeToRepeat: true, evidence: 'Leaves' },
   rescue: {
     ...LEAVES_NODE,

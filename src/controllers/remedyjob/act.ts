@@ -7,7 +7,9 @@ import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { assertNever } from '#lib/errors.ts'
 import { applyObject } from '#kube/apply.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
 import { uncordon } from '#nodes/cordon.ts'
+import { endIsolation } from '#nodes/dra/isolation.ts'
 import { unfence } from '#nodes/fence.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
 import { withoutFinalizer } from '#runtime/finalizers.ts'
@@ -37,6 +39,8 @@ export async function act(tools: JobTools, action: JobAction, seen: Seen, signal
       return released(await uncordon(nodeTools(tools, signal), job.spec.node, action.owner))
     case 'ReleaseFence':
       return released(await unfence(nodeTools(tools, signal), job.spec.node, action.owner))
+    case 'ReleaseDevices':
+      return releaseDevices(tools, action.incident, seen, signal)
     case 'DeleteRecord':
       return deleteExactly(client, remedyOperationJob, job, { signal })
     case 'ReleaseRecord':
@@ -59,6 +63,18 @@ async function listJobs(
     spec: { jobs },
   }
   return applyObject(client, machineType, object, { fieldManager, force: true, signal })
+}
+
+/** Done once in this process. Where these controllers may not, nothing else of the job waits for it. */
+async function releaseDevices(
+  { client, free }: JobTools,
+  incident: string,
+  { job }: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const outcome = await outcomeOf(() => endIsolation(client, incident, signal))
+  if (outcome.kind === 'Applied') free.note(uidOf(job))
+  return outcome.kind === 'Denied' ? { kind: 'Applied', object: undefined } : outcome
 }
 
 const released = (swap: Swap<unknown>): ActionOutcome =>

@@ -18,6 +18,7 @@ export type JobAction =
   | { readonly kind: 'DoStep'; readonly reason: string; readonly step: JobStep }
   | { readonly kind: 'ReleaseCordon'; readonly reason: string; readonly owner: string }
   | { readonly kind: 'ReleaseFence'; readonly reason: string; readonly owner: string }
+  | { readonly kind: 'ReleaseDevices'; readonly reason: string; readonly incident: string }
   | { readonly kind: 'DeleteRecord'; readonly reason: string }
   | { readonly kind: 'ReleaseRecord'; readonly reason: string }
 

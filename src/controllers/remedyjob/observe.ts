@@ -21,6 +21,7 @@ import type { CompiledRule } from '#policy/rule.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { ControllerContext } from '../module.ts'
 import type { StepResult } from './actions.ts'
+import type { FreeDevices } from './steps/free-devices.ts'
 import { Heartbeats } from './verify/heartbeats.ts'
 import { clearedReading } from './verify/cleared.ts'
 import { BY_HOST_OF, BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCaches } from './inputs/caches.ts'
@@ -61,8 +62,14 @@ export class Observer {
   readonly #peers: PeerFacts
   readonly #heartbeats: Heartbeats
   readonly #holds: FreshHolds
+  readonly #free: Pick<FreeDevices, 'has'>
 
-  constructor(caches: JobCaches, { client, clock, random }: Pick<ControllerContext, 'client' | 'clock' | 'random'>) {
+  constructor(
+    caches: JobCaches,
+    { client, clock, random }: Pick<ControllerContext, 'client' | 'clock' | 'random'>,
+    free: Pick<FreeDevices, 'has'>,
+  ) {
+    this.#free = free
     this.#caches = caches
     this.#client = client
     this.#clock = clock
@@ -135,6 +142,7 @@ export class Observer {
     const isReporting = await this.#isReporting(job, remedier)
     const read = { permit, node, machine, remedier, isFresh: true, asked, isReporting, ...defined({ holds }) }
     const seen = this.#seen(job, read)
+    if (job.spec.dryRun && phaseOf(job) !== 'Done') return { ...seen, ...(await this.#podsOf(job, signal)) }
     return operation?.drain === undefined ? seen : { ...seen, hasPods: await this.hasPods(seen, signal) }
   }
 
@@ -196,6 +204,13 @@ export class Observer {
   ): Promise<Pick<Seen, 'asked' | 'holds'>> {
     const [asked, holds] = await Promise.all([this.#ask(job, remedier, signal), this.#holds.now(signal)])
     return { asked, holds }
+  }
+
+  /** Of a dry run that drains. */
+  async #podsOf({ spec }: RemedyOperationJob, signal: AbortSignal): Promise<Pick<Seen, 'pods'>> {
+    if (!spec.operations.some((o) => o.drain !== undefined)) return {}
+    const listed = await outcomeOf(() => podsOn(this.#client, spec.node.name, signal))
+    return listed.kind === 'Applied' ? { pods: listed.object } : {}
   }
 
   /** If pods cannot be read, assume there are some. */
@@ -304,6 +319,7 @@ export class Observer {
       others: [...new Map(near.map((j) => [nameOf(j), j])).values()].filter((j) => nameOf(j) !== nameOf(job)),
       isRipe: this.#isRipe(job),
       hasPods: undefined,
+      mayHoldDevices: !this.#free.has(uidOf(job)) && [job, ...near].some((j) => hasIsolated(j, job)),
       begun: this.#begun.get(uidOf(job)) ?? new Set(),
     }
   }
@@ -357,6 +373,10 @@ export class Observer {
     }
   }
 }
+
+const hasIsolated = ({ spec, status }: RemedyOperationJob, of: RemedyOperationJob): boolean =>
+  spec.incident === of.spec.incident &&
+  status?.steps?.some((s) => s.operation === 'isolateDevice' && s.startedAt !== undefined) === true
 
 function pickSome<T>(list: readonly T[], most: number, random: Random): readonly T[] {
   const rest = [...list]

@@ -21,11 +21,14 @@ export function planEnd(seen: Seen, now: number): JobPlan {
     ...releaseCordon(seen, now),
     ...releaseFence(seen),
     ...unlist(seen),
+    ...releaseDevices(seen, now),
   ]
   const untilOver = Date.parse(job.status?.finishedAt ?? '') + RECORD_MS - now
   const healedIn = healedInMs(seen, now)
   const requeueAfter =
-    healedIn > 0 && isCordonedBy(seen.node, cordonOwner(job)) ? Math.min(healedIn, untilOver) : untilOver
+    healedIn > 0 && (isCordonedBy(seen.node, cordonOwner(job)) || seen.mayHoldDevices)
+      ? Math.min(healedIn, untilOver)
+      : untilOver
   if (actions.length > 0) return { actions, requeueAfter: Math.max(0, requeueAfter) }
   if (untilOver > 0) return { actions: [], requeueAfter: Math.max(0, requeueAfter) }
   // The fence is recorded only here, and so is the cordon of a node that no script accepted.
@@ -66,16 +69,30 @@ function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
   if (node?.metadata.uid !== job.spec.node.uid || !isCordonedBy(node, owner)) return []
   const ofIncident = others.filter((j) => j.spec.incident === job.spec.incident)
   if (ofIncident.some((j) => phaseOf(j) !== 'Done')) return []
-  const outcome = job.status?.outcome
   // The cordon of a fenced node stays until the node is back.
-  if (isFencedBy(node, owner)) return []
+  return !isFencedBy(node, owner) && isGivenBack(seen, now, ofIncident) ? [releaseOf(seen)] : []
+}
+
+/** Devices stay isolated as long as a node would stay cordoned, also if that node is replaced. */
+function releaseDevices(seen: Seen, now: number): readonly JobAction[] {
+  const { job, others, mayHoldDevices } = seen
+  const { incident } = job.spec
+  const ofIncident = others.filter((j) => j.spec.incident === incident)
+  if (!mayHoldDevices || ofIncident.some((j) => phaseOf(j) !== 'Done') || !isGivenBack(seen, now, ofIncident)) return []
+  return [{ kind: 'ReleaseDevices', reason: `the job finished: ${job.status?.outcome}`, incident }]
+}
+
+/** Whether pods may use again what the repair kept them from. */
+function isGivenBack(seen: Seen, now: number, ofIncident: readonly Seen['job'][]): boolean {
+  const { job, others } = seen
   const acceptance = acceptanceOf(job, others).kind
-  if (acceptance === 'Missing') return isHandedBack(seen) ? [releaseOf(seen)] : []
+  if (acceptance === 'Missing') return isHandedBack(seen)
   // A person decided. Other claims on the cordon of this node stay.
-  if (acceptance === 'GivenBack') return [releaseOf(seen)]
+  if (acceptance === 'GivenBack') return true
+  const outcome = job.status?.outcome
   const isOver = now >= Date.parse(job.status?.finishedAt ?? '') + RECORD_MS && ofIncident.length === 0
   const isGood = outcome === 'Succeeded' || outcome === 'Superseded' || outcome === 'Cancelled'
-  return isGood || isOver || isHandedBack(seen) || healedInMs(seen, now) <= 0 ? [releaseOf(seen)] : []
+  return isGood || isOver || isHandedBack(seen) || healedInMs(seen, now) <= 0
 }
 
 const releaseOf = ({ job }: Seen): JobAction => ({

@@ -70,6 +70,7 @@ function seen({
     others: [],
     isRipe: true,
     begun: new Set(),
+    mayHoldDevices: false,
     isFresh: true,
     asked: { bad: 0, total: 5 },
     ...more,
@@ -977,4 +978,29 @@ describe('a report to the vendor', () => {
       output: 'unknown whether the request was sent',
     })
   })
+})
+
+describe('devices that the repair isolated', () => {
+  const done = (outcome: string, more: Wild = {}) =>
+    seen({
+      status: { phase: 'Done', outcome, permitRef: 'j', finishedAt: ago(9) },
+      node: undefined,
+      mayHoldDevices: true,
+      ...more,
+    })
+  const absent = (seconds: number) => ({ kind: 'Absent', since: NOW - seconds * 1_000 })
+  test.each([
+    ['are free once it is verified, also if the node was replaced', done('Succeeded'), 'ReleaseDevices'],
+    ['stay isolated for the next rung', done('Escalated'), ''],
+    ['are free once the fault is over', done('Escalated', { cleared: absent(31) }), 'ReleaseDevices'],
+    ['not before it was over for long enough', done('Escalated', { cleared: absent(29) }), ''],
+    ['not while another repair of the incident runs', done('Succeeded', { others: [other('Running')] }), ''],
+    ['are looked for once', done('Succeeded', { mayHoldDevices: false }), ''],
+  ])('%s', (_, given, wanted) => expect(told(plan(given, NOW))).toBe(wanted))
+})
+
+const other = (phase: string) => ({
+  metadata: { name: 'k', uid: 'k' },
+  spec: { ...seen().job.spec, rung: 1 },
+  status: { phase },
 })

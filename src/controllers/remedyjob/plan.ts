@@ -15,6 +15,7 @@ import { planVerify } from './verify/plan-verify.ts'
 import { type Seen, isFrozen, phaseOf, targetOf } from './seen.ts'
 import { finish, isStarted, move, wait, waitForHold } from './plan-transitions.ts'
 import { heldBy, unwanted } from './plan-holds.ts'
+import { dryRunText } from './reporting/dry-run.ts'
 
 /** Do not start a repair that was requested more than a day ago: it may no longer be wanted. */
 const MOST_WAITING_MS = 86_400_000
@@ -125,7 +126,7 @@ const isObserved = ({ machine }: Seen): boolean => machine?.spec.channel === 'Ob
 /** Reasons to close the job before anything was done. */
 function endBefore(seen: Seen, now: number): JobPlan | undefined {
   const { job, node, fault } = seen
-  if (job.spec.dryRun) return finish(seen, now, 'Cancelled', 'dry run: no permit requested and no action taken')
+  if (job.spec.dryRun) return finish(seen, now, 'Cancelled', dryRunText(seen))
   const why = unwanted(seen, now)
   if (why !== undefined) return finish(seen, now, 'Cancelled', why)
   if (isObserved(seen)) return finish(seen, now, 'Cancelled', ONLY_OBSERVED)

@@ -30,6 +30,7 @@ import { remedyjobErrors } from './remedyjob-errors.ts'
 import { type JobStatus, type Seen, phaseOf } from './seen.ts'
 import { finalStatus } from './reporting/final-status.ts'
 import { type Went, ownStatus } from './status.ts'
+import { FreeDevices } from './steps/free-devices.ts'
 import { OffSightings } from './steps/off-sightings.ts'
 import type { JobTools } from './steps/step-tools.ts'
 import { GRANTED, wakeUp } from './inputs/triggers.ts'
@@ -70,8 +71,9 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const caches = cachesOf(context.informers)
   const requestGate = new RequestGate(clock, (name) => controller.enqueue(name, GRANTED))
   const off = new OffSightings(clock)
-  const tools = { client, clock, random, providers, off, ...defined({ outbound, sessions: sshJoin?.sessions }) }
-  const observer = new Observer(caches, context)
+  const free = new FreeDevices()
+  const tools = { client, clock, random, providers, off, free, ...defined({ outbound, sessions: sshJoin?.sessions }) }
+  const observer = new Observer(caches, context, free)
   const reconciler = new JobReconciler({ parts, tools, clock, caches, observer, requestGate, events })
   const controller = controllerIn(context, {
     name: 'remedyjob',

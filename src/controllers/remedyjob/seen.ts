@@ -9,7 +9,7 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { isNodeFrozen } from '#permits/holds/in-force.ts'
-import type { Node } from '#nodes/objects.ts'
+import type { Node, Pod } from '#nodes/objects.ts'
 import { repairCordon } from '#nodes/faults/acceptance.ts'
 import type { Standing } from '#nodes/faults/node-view.ts'
 
@@ -53,6 +53,10 @@ export interface Seen {
   readonly isFresh: boolean
   /** Whether the node has pods that must move. Undefined if not read. */
   readonly hasPods: boolean | undefined
+  /** The pods of the node; read for the text of a dry run that drains. */
+  readonly pods?: readonly Pod[]
+  /** Whether a repair of the incident may have isolated devices that this process has not freed. */
+  readonly mayHoldDevices: boolean
 }
 
 export const phaseOf = (job: RemedyOperationJob) => job.status?.phase ?? 'Pending'

@@ -14,6 +14,7 @@ const TYPICAL_MS: Readonly<Record<string, number>> = {
   cleanDisk: 60_000,
   runScript: 60_000,
   cordon: 1_000,
+  isolateDevice: 1_000,
   uncordon: 1_000,
   drain: 180_000,
   rescue: 30_000,

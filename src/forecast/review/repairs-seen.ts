@@ -60,7 +60,7 @@ export interface RepairsOptions {
 }
 
 /** They neither end a fault nor prevent its end. */
-const HARMLESS: ReadonlySet<string> = new Set(['collectEvidence', 'cordon', 'reportFault'])
+const HARMLESS: ReadonlySet<string> = new Set(['collectEvidence', 'cordon', 'isolateDevice', 'reportFault'])
 const TRIED: ReadonlySet<string> = new Set(['Succeeded', 'Escalated', 'Permanent'])
 const MOST_REMEMBERED = 50_000
 

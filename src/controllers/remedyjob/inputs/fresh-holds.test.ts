@@ -32,11 +32,8 @@ test('F3 a hold that the cache has missed is seen before a repair begins', async
   const nothing = { get: () => undefined, list: () => [], byIndex: () => [], onChange: () => () => undefined }
   const names = ['jobs', 'permits', 'nodes', 'machines', 'remediers', 'revisions', 'holds', 'maintenance'] as const
   const caches = Object.fromEntries(names.map((name) => [name, nothing])) as unknown as JobCaches
-  const observer = new Observer(caches, {
-    client: fake.client({ actor: 'controllers' }),
-    clock,
-    random: seededRandom(1),
-  })
+  const context = { client: fake.client({ actor: 'controllers' }), clock, random: seededRandom(1) }
+  const observer = new Observer(caches, context, { has: () => false })
   expect((await observer.observeFresh('j', signal))?.holds.map((h) => h.metadata.name)).toEqual(['wait'])
 })
 

@@ -1,19 +1,22 @@
 // Runs one pass of one central step and returns its result. Without an outcome the step continues. Each pass can be repeated.
 import { machine as machineType } from '#api/kinds/machine.ts'
-import { parseDuration } from '#lib/duration.ts'
-import { defined } from '#lib/defined.ts'
 import { counted } from '#lib/counted.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
-import { usersOfFaulty } from '#nodes/device-users.ts'
+import { needsPlaces, usersOfFaulty } from '#nodes/device-users.ts'
+import { devicesOn, type SlicedDevice } from '#nodes/dra/devices-on.ts'
 import { type DrainOptions, drainPass } from '#nodes/drain.ts'
 import { type Clearance, type ReadPermit, readingPermits, underPermit } from '#permits/under-permit.ts'
 import { foreignHost } from '#providers/foreign-host.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { callWebhook } from './call-webhook.ts'
+import { drainOptionsOf } from './drain-options.ts'
 import { fenceOff } from './fence-off.ts'
+import { isolateDevice } from './isolate-device.ts'
 import { rescuePass } from './rescue.ts'
 import { reportFault } from './report-fault.ts'
 import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
@@ -85,14 +88,15 @@ async function disrupt(
         await cordon(clearance, nodeToolsFor(tools, seen, signal), node, cordonOwner(seen.job), { reason }),
       )
     }
-    case 'drain':
-      return drain(
-        clearance,
-        tools.client,
-        node.name,
-        drainOptionsOf(argumentsOf(operation, name), step, seen, tools.clock.now()),
-        signal,
-      )
+    case 'isolateDevice':
+      return applied(await isolateDevice(clearance, tools, seen, signal))
+    case 'drain': {
+      const places = needsPlaces(seen.job, step) ? await placesOn(tools.client, node.name, signal) : []
+      const only = usersOfFaulty(seen.job, step, places)
+      const now = tools.clock.now()
+      const options = drainOptionsOf(argumentsOf(operation, name), { ...defined({ only }), step, now })
+      return drain(clearance, tools.client, node.name, options, signal)
+    }
     case 'reboot':
       return reboot(clearance, tools, seen, signal)
     case 'fence':
@@ -108,21 +112,11 @@ async function disrupt(
   }
 }
 
-const drainOptionsOf = (
-  { gracePeriod, podWait, deleteEmptyDir, namespaces = [] }: NonNullable<Operation['drain']>,
-  step: JobStep,
-  { job }: Seen,
-  now: number,
-): DrainOptions => ({
-  ...(podWait !== undefined &&
-    step.startedAt !== undefined && {
-      waits: { since: Date.parse(step.startedAt), now, mostMs: parseDuration(podWait) },
-    }),
-  ...defined({ only: usersOfFaulty(job, step) }),
-  keepsEmptyDir: !deleteEmptyDir,
-  namespaces: Object.fromEntries(namespaces.map(({ name, pods }) => [name, pods])),
-  ...(gracePeriod !== undefined && { gracePeriodSeconds: Math.floor(parseDuration(gracePeriod) / 1_000) }),
-})
+/** What cannot be read has no known place, so that its pods move. */
+async function placesOn(client: KubeClient, node: string, signal: AbortSignal): Promise<readonly SlicedDevice[]> {
+  const read = await outcomeOf(() => devicesOn(client, node, signal))
+  return read.kind === 'Applied' ? read.object : []
+}
 
 async function drain(
   clearance: Clearance,

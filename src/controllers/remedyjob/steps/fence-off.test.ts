@@ -12,6 +12,7 @@ import { expect, test } from 'vitest'
 import type { StepResult } from '../actions.ts'
 import { type JobStep, type Seen, cordonOwner } from '../seen.ts'
 import { fenceOff } from './fence-off.ts'
+import { FreeDevices } from './free-devices.ts'
 import { OffSightings } from './off-sightings.ts'
 
 type State = Host['state'] | 'Absent' | 'No answer'
@@ -47,6 +48,7 @@ async function passes(states: readonly State[], { standing = SILENT, canSwitch =
     random: seededRandom(1),
     providers: { cloud: provider },
     off: new OffSightings(clock),
+    free: new FreeDevices(),
   }
   const machine = {
     metadata: { name: 'n', uid: 'm-1' },

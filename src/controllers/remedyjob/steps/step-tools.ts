@@ -11,6 +11,7 @@ import type { SshSessions } from '#ssh/ssh-sessions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { StepResult } from '../actions.ts'
 import type { Seen } from '../seen.ts'
+import type { FreeDevices } from './free-devices.ts'
 import type { OffSightings } from './off-sightings.ts'
 
 export interface JobTools {
@@ -19,6 +20,7 @@ export interface JobTools {
   readonly random: Random
   readonly providers: Readonly<Record<string, Provider>>
   readonly off: OffSightings
+  readonly free: FreeDevices
   readonly outbound?: OutboundPlaces
   /** Absent: these controllers use no SSH. */
   readonly sessions?: Pick<SshSessions, 'inTurn'>
