@@ -31,6 +31,14 @@ if (path === undefined) throw new Error('no browser: install chromium-headless-s
 const server = new FixtureServer()
 server.session = { ...server.session, clusters: server.session.clusters.filter(({ state }) => state === 'Connected') }
 server.topics.set('machines/prod', manyMachines('prod'))
+server.hits = {
+  hits: [
+    { cluster: 'prod', kind: 'Machine', name: 'n-3', text: 'Repairing' },
+    { cluster: 'prod', kind: 'RemedyOperationJob', name: 'kernel-deadlock-4be0643f1d98573b-0', text: 'Running' },
+    { cluster: 'hub', kind: 'Release', namespace: 'fleet', name: 'machines-3f1c9e0a7b5d', text: 'Progressing' },
+  ],
+  isTruncated: false,
+}
 await server.start()
 const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] })
 interface Picture {

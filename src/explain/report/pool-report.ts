@@ -142,7 +142,8 @@ export function utilizationSection(facts: ReportFacts, only: string | undefined,
       most: 1,
       bars: uses.slice(0, 12).map((u) => {
         const value = share(u.requested, u.allocatable)
-        const label = [...u.key, u.resource].join(' ')
+        const known = u.key.filter((part) => part !== NO_POOL)
+        const label = [...(known.length === 0 ? ['no pool'] : known), u.resource].join(' ')
         return { label, value, text: value === undefined ? 'unknown' : percentText(value) }
       }),
     },

@@ -666,6 +666,7 @@ const budgets: BudgetsTopic = {
       id: 'grant/n-3',
       row: 'Grant',
       permit: 'kernel-deadlock-4be0',
+      purpose: 'rule kernel-deadlock',
       target: { cluster: 'prod', kind: 'Machine', name: 'n-3' },
       operations: ['Reboot'],
       state: 'Held',
@@ -917,7 +918,7 @@ export const why: WhyAnswer = {
   name: 'base',
   command: 'kubenode why set/base --context prod',
   tree: {
-    text: 'set/base is Progressing',
+    text: 'set base is Progressing',
     below: [
       {
         text: 'Waiting for 3m0s: PermitRequested',

@@ -41,11 +41,18 @@ function edited(edits: Readonly<Record<string, (topic: never) => Snapshot>>): To
 
 const connected: Session = { ...session, clusters: session.clusters.filter(({ state }) => state === 'Connected') }
 
-const homeWith = (home: HomeTopic, rows: readonly AttentionRow[], sentence: string, ready = 12): HomeTopic => ({
+const homeWith = (
+  home: HomeTopic,
+  rows: readonly AttentionRow[],
+  sentence: string,
+  ready = 12,
+  connectedClusters = 4,
+): HomeTopic => ({
   ...home,
   head: {
     ...home.head,
     sentence,
+    clusters: { total: 4, connected: connectedClusters },
     machines: { ...home.head.machines, ready },
     needsAttention: rows.filter(({ weight }) => weight === 'Act').length,
     waits: rows.filter(({ weight }) => weight === 'Wait').length,
@@ -98,7 +105,14 @@ const calmSet = (t: SetTopic): SetTopic => {
 
 const calmNode = (t: NodeTopic): NodeTopic => ({
   ...t,
-  head: { ...t.head, phase: 'Ready', holds: [] },
+  head: {
+    ...t.head,
+    phase: 'Ready',
+    holds: [],
+    ...(t.head.kubernetes && {
+      kubernetes: { ...t.head.kubernetes, isCordoned: false, taints: [], podsNotReady: 0 },
+    }),
+  },
   rows: t.rows.flatMap((row) => {
     if (row.row !== 'Component') return []
     const { message: _message, ...rest } = row
@@ -186,6 +200,7 @@ const busyBudgets = (t: BudgetsTopic): BudgetsTopic => ({
               ...row,
               id: 'grant/n-2',
               permit: 'base-beacon-s1-0',
+              purpose: 'beacon 1.2.0 step 2 slice 1',
               target: { ...row.target, name: 'n-2' },
               operations: ['SwitchComponent'],
             },
@@ -277,7 +292,7 @@ const rolling: FleetState = {
 const WINDOW: Wait = {
   predicate: 'WaitingForWindow',
   since: minutes(-90),
-  seen: 'no maintenance window of set/base is open; the next window opens on Saturday at 22:00 UTC',
+  seen: 'no maintenance window of set base is open; the next window opens on Saturday at 22:00 UTC',
 }
 
 const waiting: FleetState = {
@@ -291,10 +306,12 @@ const waiting: FleetState = {
           .filter(({ weight }) => weight === 'Wait')
           .map((row) => ({
             ...row,
+            weight: 'Act',
             text: 'release machines-3f1c9e0a7b5d waits: stage prod needs 1 approval (group release-board)',
             since: minutes(-95),
+            lift: { text: 'kubenode approve release/machines-3f1c9e0a7b5d --reason WHY', isCommand: true },
           })),
-        'Nothing needs attention; 1 change waits.',
+        '1 thing needs attention: release machines-3f1c9e0a7b5d waits (hub)',
       ),
     pipeline: pipelineWaiting,
     commits: commitsWith('Progressing', { Healthy: 1, Waiting: 2 }),
@@ -341,7 +358,13 @@ const disaster: FleetState = {
   session,
   topics: edited({
     home: (t: HomeTopic) =>
-      homeWith(t, [LOST, ...t.rows], '7 machines need attention, the first: machine/n-1 is silent', 5),
+      homeWith(
+        t,
+        [LOST, ...t.rows],
+        '4 things need attention, the first: node n-3: ladder of rule kernel-deadlock exhausted (prod)',
+        5,
+        2,
+      ),
     pipeline: pipelineLost,
     commits: commitsWith('Progressing', { Healthy: 1, Offline: 2 }),
     clusters: clustersWith({

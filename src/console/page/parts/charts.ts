@@ -9,13 +9,15 @@ const HEIGHT = 120
 /** Shares near one differ in their third digit: below this, the scale begins at zero. */
 const NINES = 0.99
 const WIDEST = 48
+/** One day is a number, which the table has. */
+const LEAST_DAYS = 2
 
 type Bar = ReportChart['bars'][number]
 
 const fullOf = ({ most, bars }: ReportChart): number => most ?? Math.max(1e-9, ...bars.map((b) => b.value ?? 0))
 
 export function Chart({ chart }: { readonly chart: ReportChart }): VNode | null {
-  if (chart.bars.length === 0) return null
+  if (chart.bars.length < (chart.form === 'rows' ? 1 : LEAST_DAYS)) return null
   return h('figure', { class: 'sheet pad chart' }, chart.form === 'rows' ? rowBars(chart) : columnBars(chart))
 }
 

@@ -18,7 +18,7 @@ export function Crumbs({ title, scope }: { readonly title: string; readonly scop
   const place = PLACES.find(({ view }) => isWithin(route.view, view))
   const isBelow = place !== undefined && (place.view !== route.view || route.name !== undefined)
   const canSwitch = scope !== undefined && namesOf(clustersWith(session, scope.family), scope.cluster).length > 1
-  if (!isBelow && !canSwitch) return null
+  if (place === undefined && route.cluster === undefined) return null
   return h(
     'nav',
     { class: 'crumbs small', 'aria-label': 'Where you are' },

@@ -116,7 +116,13 @@ function MachineCard({ machine, picks, loads, isMany }: CardProps): VNode {
         }),
       ),
     h(LoadOf, { loads, cluster, name }),
-    h('p', { class: 'small soft' }, place.join(' · '), machine.kernel !== '' && ` · ${machine.kernel}`),
+    h(
+      'p',
+      { class: 'small soft' },
+      [...place, machine.kernel]
+        .filter((t) => t !== '')
+        .flatMap((text, i) => [i > 0 && ' · ', h('span', { class: 'nowrap' }, text)]),
+    ),
   )
 }
 
