@@ -469,9 +469,9 @@ export const kernels = (weather: (stage: Stage) => Weather): Story => {
               { name: componentObjectName('scribe', version) },
               { spec: { disruption: 'Reboot' } },
             )
-          declare(w, '1.1.0', '1.0.0')
         },
       },
+      { name: 'with a driver', act: (w) => declare(w, '1.1.0', '1.0.0') },
       { name: 'forward', act: (w) => declare(w, '1.2.0', '1.1.0') },
       { name: 'further', act: (w) => declare(w, '1.3.0', '1.2.0') },
       { name: 'a bad kernel', act: (w) => declare(w, BAD, '1.3.0') },
