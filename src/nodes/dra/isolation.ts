@@ -11,7 +11,7 @@ import { servedKind, type SlicedDevice } from './devices-on.ts'
 
 /** Since 1.37, 1.36 and 1.33. Until 1.36, servers have them only if their settings ask for it. */
 const RULE_VERSIONS = ['v1', 'v1beta2', 'v1alpha3'] as const
-export const ISOLATED_FOR = `${API_GROUP}/incident`
+const ISOLATED_FOR = `${API_GROUP}/incident`
 const TAINT = `${API_GROUP}/faulty`
 /** Far more than an incident has. */
 const MOST_RULES = 64

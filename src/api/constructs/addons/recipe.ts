@@ -53,7 +53,7 @@ export const isRecipeVersion = (version: string): boolean => VERSION.test(versio
 type Data = Readonly<Record<string, unknown>>
 
 /** Of both texts as they are. */
-export const recipeDigest = (data: Data): string =>
+const recipeDigest = (data: Data): string =>
   sha256Hex(JSON.stringify([data[RECIPE_KEYS.settings], data[RECIPE_KEYS.objects]]))
 
 /** A sentence, if it cannot be used. */
