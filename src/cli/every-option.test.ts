@@ -11,6 +11,10 @@ const io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTe
 
 /** By flags, a valid value. True: it takes none. */
 const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]>> = {
+  '-f, --filename <file>': 'a',
+  '--kubernetes <minors>': '1.36',
+  '--image <old=new>': 'a=b',
+  '--after-nodes': true,
   '-A, --all-namespaces': true,
   '--accept-new-keys': true,
   '--address <ip>': '10.0.0.1',
@@ -300,6 +304,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   'cluster show': ['a'],
   'cluster extend': ['a'],
   'cluster kubeconfig': ['a'],
+  'cluster recipe': ['a', '1'],
   completion: ['bash'],
   console: [],
   'put-back': ['set/a'],
