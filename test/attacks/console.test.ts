@@ -181,7 +181,7 @@ test('names that are paths, queries or secrets name nothing', async () => {
   const tree = await browser.json<WhyAnswer>('/api/why?cluster=test&kind=Machine&name=n-1')
   expect(tree).toMatchObject({
     command: 'kubenode why machine/n-1 --context test',
-    tree: { text: expect.stringContaining('machine/n-1') as string },
+    tree: { text: expect.stringContaining('machine n-1') as string },
   })
 })
 
