@@ -93,7 +93,7 @@ test.each(LISTED_KINDS)(
         if (LEGAL[kind]?.includes(fields) === true) continue
         await expect
           .poll(async () => (await browser.topic<HomeTopic>('home')).rows.map((r) => r.text).join())
-          .toContain(`cluster/${hostileName(form)} is known in part: cannot be read now: ${WATCHED[kind].type.plural}`)
+          .toContain(`cluster ${hostileName(form)} is known in part: cannot be read now: ${WATCHED[kind].type.plural}`)
       }
     for (const topic of TOPICS) expect((await browser.ask(`/api/topic/${topic}`)).status, topic).toBe(200)
     expect((await browser.ask('/api/search?q=n-1')).status).toBe(200)
