@@ -7,7 +7,8 @@ import { POD_PATHS } from '#api/ordinary-pods.ts'
 import { pluralOf } from '#lib/plural.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { groupOf } from '#api/schema/resource.ts'
-import { accountsOf, at, claimPowers, listOf, powerFields, secretsOf, texts } from './pod-powers.ts'
+import { fieldAt, listOf } from '#lib/fields.ts'
+import { accountsOf, claimPowers, powerFields, secretsOf, texts } from './pod-powers.ts'
 
 /** What the installer must list, as a right in KubeNode's API group. */
 export interface Listing {
@@ -54,15 +55,15 @@ const isForeign = (annotation: string): boolean => !annotation.startsWith(`${API
 
 function whyOfTheHost(object: KubeObject, plural: string, namespace: string): string | undefined {
   if (plural === 'services') {
-    if (listOf(at(object, 'spec', 'externalIPs')).length > 0) return 'externalIPs take over the traffic of others'
-    const [type = 'ClusterIP'] = texts([at(object, 'spec', 'type')])
+    if (listOf(fieldAt(object, 'spec', 'externalIPs')).length > 0) return 'externalIPs take over the traffic of others'
+    const [type = 'ClusterIP'] = texts([fieldAt(object, 'spec', 'type')])
     const isOpen = isInTrustZone(namespace) && type !== 'ClusterIP'
     return isOpen ? `it opens ${namespace} to the outside (${type})` : undefined
   }
   const path = POD_PATHS[plural]
   if (path === undefined) return undefined
-  const claims = listOf(at(object, 'spec', 'volumeClaimTemplates')).flatMap(claimPowers)
-  const [field] = [...powerFields(at(object, ...path)), ...claims]
+  const claims = listOf(fieldAt(object, 'spec', 'volumeClaimTemplates')).flatMap(claimPowers)
+  const [field] = [...powerFields(fieldAt(object, ...path)), ...claims]
   return field === undefined ? undefined : `its pods use ${field}, which gives them power over their node`
 }
 
@@ -76,7 +77,7 @@ export function listingsOf(object: KubeObject): readonly Listing[] {
   const plural = PLURALS[`${groupOf(object.apiVersion)}/${object.kind}`] ?? reservedPlural(object)
   if (plural === undefined) return []
   const path = POD_PATHS[plural]
-  const pod = path === undefined ? undefined : at(object, ...path, 'spec')
+  const pod = path === undefined ? undefined : fieldAt(object, ...path, 'spec')
   const listing = (resource: string, why: string, verb = DECLARE_VERB, of = name): Listing => ({
     verb,
     resource,
@@ -91,8 +92,8 @@ export function listingsOf(object: KubeObject): readonly Listing[] {
     (foreign === undefined ? undefined : `annotation ${foreign} may be an identity outside of the cluster`)
   const accounts = accountsOf(pod)
   const host = whyOfTheHost(object, plural, namespace)
-  const ofAccount = isAccount ? ['secrets', 'imagePullSecrets'].flatMap((f) => listOf(at(object, f))) : []
-  const secrets = [...secretsOf(pod), ...texts(ofAccount.map((s) => at(s, 'name')))]
+  const ofAccount = isAccount ? ['secrets', 'imagePullSecrets'].flatMap((f) => listOf(fieldAt(object, f))) : []
+  const secrets = [...secretsOf(pod), ...texts(ofAccount.map((s) => fieldAt(s, 'name')))]
   return [
     ...accounts.map((account) => listing(`${plural}/${account}`, `it names service account ${account}`)),
     ...(base === undefined || accounts.length > 0 ? [] : [listing(plural, base)]),
@@ -109,10 +110,10 @@ export function listingsOfSource(object: KubeObject): readonly Listing[] {
   if (object.kind !== 'FleetSource' || groupOf(object.apiVersion) !== API_GROUP) return []
   const { namespace = '' } = object.metadata
   const named = [
-    ...['', 'webhook', 'push', 'decryption'].map((field) => at(object, 'spec', ...(field === '' ? [] : [field]))),
-    ...listOf(at(object, 'spec', 'notify')).flatMap((target) => NOTIFY_KINDS.map((kind) => at(target, kind))),
+    ...['', 'webhook', 'push', 'decryption'].map((field) => fieldAt(object, 'spec', ...(field === '' ? [] : [field]))),
+    ...listOf(fieldAt(object, 'spec', 'notify')).flatMap((target) => NOTIFY_KINDS.map((kind) => fieldAt(target, kind))),
   ]
-  return [...new Set(texts(named.map((each) => at(each, 'secretRef', 'name'))))].map((name) => ({
+  return [...new Set(texts(named.map((each) => fieldAt(each, 'secretRef', 'name'))))].map((name) => ({
     verb: DECLARE_VERB,
     resource: 'secrets',
     namespace: syncSecretsNamespace(namespace),

@@ -2,7 +2,7 @@
 import { parseDuration } from '#lib/duration.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import { isObject } from '#lib/json.ts'
+import { fieldAt, objectIn, objectsIn } from '#lib/fields.ts'
 import { oneLine } from '#ssh/answers.ts'
 import { quoted } from '#ssh/channel.ts'
 import { type Probe, type ProbeAnswer, probeLease, probeUnit } from '../components/probe.ts'
@@ -90,12 +90,15 @@ async function probeTcp(port: number, { channel, address }: ProbeOverSshDeps, ti
   return { kind: 'NoAnswer', message: `port ${port}: ${code === 124 ? `no answer within ${timeoutMs} ms` : 'refused'}` }
 }
 
+/** Prints the status of the runtime at a socket. */
+export const criInfo = (socket: string, seconds: number | string): string =>
+  `timeout -k 1 ${seconds} crictl --runtime-endpoint ${quoted(`unix://${socket}`)} --timeout ${seconds}s info`
+
 /** The status of the runtime is JSON, of which only the conditions are read. */
 async function probeCri(socket: string, { channel, dir }: ProbeOverSshDeps, timeoutMs: number): Promise<ProbeAnswer> {
   const seconds = (timeoutMs / 1_000).toFixed(3)
-  const endpoint = quoted(`unix://${onNode(dir, socket)}`)
   const { code, stdout, stderr } = await channel.ask({
-    snippet: `timeout -k 1 ${seconds} crictl --runtime-endpoint ${endpoint} --timeout ${seconds}s info`,
+    snippet: criInfo(onNode(dir, socket), seconds),
     deadlineMs: timeoutMs + MARGIN_MS,
   })
   if (code === NOT_FOUND)
@@ -109,23 +112,10 @@ async function probeCri(socket: string, { channel, dir }: ProbeOverSshDeps, time
 }
 
 function criAnswer(text: string): ProbeAnswer {
-  const conditions = conditionsIn(text)
-  const ready = conditions.find((c) => c['type'] === 'RuntimeReady')
+  const ready = objectsIn(fieldAt(objectIn(text), 'status', 'conditions')).find((c) => c['type'] === 'RuntimeReady')
   if (ready === undefined) return { kind: 'Fail', message: 'CRI: its status has no condition RuntimeReady' }
   if (ready['status'] === true) return PASS
   return { kind: 'Fail', message: `CRI: ${oneLine(String(ready['message'] ?? 'the runtime is not ready'))}` }
-}
-
-function conditionsIn(text: string): readonly Readonly<Record<string, unknown>>[] {
-  let given: unknown
-  try {
-    given = JSON.parse(text)
-  } catch {
-    return []
-  }
-  const status = isObject(given) ? given['status'] : undefined
-  const conditions = isObject(status) ? status['conditions'] : undefined
-  return Array.isArray(conditions) ? conditions.filter(isObject) : []
 }
 
 /** By the clock of the host, as its files. */

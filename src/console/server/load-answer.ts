@@ -1,7 +1,7 @@
 // What the machines on a page use of their nodes: from the metrics API of their cluster, as the requesting user, one small read for each. Nothing is written for it.
 import type { KubeClient } from '#kube/client.ts'
 import { defined } from '#lib/defined.ts'
-import { isObject } from '#lib/json.ts'
+import { fieldAt, fieldsOf, objectIn } from '#lib/fields.ts'
 import { quantityValue } from '#lib/quantity.ts'
 import { nodeNameOf } from '#explain/attention/observed.ts'
 import { type LoadAnswer, type MachineLoad, MOST_LOADS } from '../load.ts'
@@ -60,29 +60,20 @@ async function readLoad(client: LoadRequest['client'], { machine, node, has }: W
   const answer = await client.raw({ method: 'GET', path, timeoutMs: READ_MS }).catch(() => undefined)
   if (answer === undefined) return { unknown: 'the metrics API does not answer' }
   const { status, text } = answer
-  const body = jsonOf(text)
+  const body = objectIn(text)
   if (status === 404)
     return isOfMetrics(body) ? 'NotMeasured' : { unknown: `the cluster does not serve ${METRICS_GROUP}` }
   if (status === 403) return { unknown: `you may not read nodes of ${METRICS_GROUP}` }
   if (status !== 200) return { unknown: 'the metrics API does not answer' }
-  const usage = isObject(body) && isObject(body['usage']) ? body['usage'] : {}
+  const usage = fieldsOf(body['usage'])
   const [cpu, memory] = [percent(usage['cpu'], has.cpu), percent(usage['memory'], has.memory)]
   return cpu === undefined || memory === undefined ? 'NotMeasured' : { machine, cpu, memory }
 }
 
 /** Where the group is not served, the API server says nothing about it. */
-const isOfMetrics = (body: unknown): boolean =>
-  isObject(body) && isObject(body['details']) && body['details']['group'] === METRICS_GROUP
+const isOfMetrics = (body: unknown): boolean => fieldAt(body, 'details', 'group') === METRICS_GROUP
 
 function percent(quantity: unknown, of: number): number | undefined {
   const used = quantityValue(quantity)
   return used === undefined || of <= 0 ? undefined : Math.round((used / of) * 100)
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

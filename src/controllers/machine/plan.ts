@@ -119,7 +119,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
     ...componentActions(seen, components, orders),
     ...workloads.flatMap((reading) => replaceActions(seen, reading)),
     ...cordonActions(seen, components, orders),
-    ...drainActions(seen, orders, now),
+    ...drainActions(seen, orders, waits),
     ...claimActions(seen),
     ...nodeActions(seen, components),
     ...powerCycleActions(seen),

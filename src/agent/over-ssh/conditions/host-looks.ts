@@ -7,14 +7,11 @@ import { type BootTime, BOOT_ARGUMENTS, bootTime } from '../../detect/builtin/bo
 import { type CertificateLife, lifeOf } from '../../detect/builtin/certificates.ts'
 import { type SleepingTask, sleepingTask } from '../../detect/builtin/hung-tasks.ts'
 import { REBOOT_FILES, REBOOT_PACKAGES } from '../../detect/builtin/reboot-required.ts'
+import { criInfo } from '../probes.ts'
+import { type Room, roomIn, STAT_ROOM } from '../room.ts'
 
-interface Space {
+interface Space extends Room {
   readonly path: string
-  readonly blocks: number
-  readonly bavail: number
-  readonly bsize: number
-  readonly files: number
-  readonly ffree: number
 }
 
 export interface ServiceLook {
@@ -45,14 +42,13 @@ const SERVICES = ['kubelet', ...runtime.services]
 
 /** Exits with 127 when the host has no such program. */
 const askedBy = (service: string): string => {
-  const socket = (path: string): string => quoted(`unix://${path}`)
   if (service === 'kubelet')
     return `curl -q -s -f -o /dev/null --max-time ${kubelet.timeoutMs / 1_000} http://127.0.0.1:10248/healthz`
   const seconds = runtime.timeoutMs / 1_000
   if (service === 'docker')
     return `curl -q -s -f -o /dev/null --max-time ${seconds} --unix-socket /var/run/docker.sock 'http://docker/containers/json?limit=1'`
   const path = service === 'crio' ? '/var/run/crio/crio.sock' : `/var/run/${service}/${service}.sock`
-  return `timeout -k 1 ${seconds} crictl --runtime-endpoint ${socket(path)} --timeout ${seconds}s info >/dev/null`
+  return `${criInfo(path, seconds)} >/dev/null`
 }
 
 /** Name, state and answer of each service that the host has; only one that runs is asked. */
@@ -71,9 +67,7 @@ const CERTIFICATE = (path: string): string =>
 
 const READS = [
   'date +%s%3N',
-  disk.paths
-    .map((path, n) => `printf '${n} '; timeout -k 1 5 stat -f -c '%b %a %S %c %d' -- ${quoted(path)} || echo`)
-    .join('\n'),
+  disk.paths.map((path, n) => `printf '${n} '; timeout -k 1 5 ${STAT_ROOM} ${quoted(path)} || echo`).join('\n'),
   REBOOT_FILES.map((path) => `[ ! -e ${quoted(path)} ] || echo asked`).join('\n'),
   `head -c 4096 ${REBOOT_PACKAGES}`,
   `systemctl ${BOOT_ARGUMENTS.join(' ')}`,
@@ -102,12 +96,13 @@ export async function lookAt(channel: Pick<Channel, 'ask'>): Promise<HostLooks> 
   }
 }
 
-const SPACE = /^(\d{1,2}) (\d{1,16}) (\d{1,16}) (\d{1,8}) (\d{1,16}) (\d{1,16})$/
+/** The number of the path comes first. */
+const SPACE = /^(\d{1,2}) (.*)$/
 
 function spaceIn(line: string): readonly Space[] {
-  const [n = -1, blocks = 0, bavail = 0, bsize = 0, files = 0, ffree = 0] = SPACE.exec(line)?.slice(1).map(Number) ?? []
-  const path = disk.paths[n]
-  return path === undefined ? [] : [{ path, blocks, bavail, bsize, files, ffree }]
+  const [, n = '', rest = ''] = SPACE.exec(line) ?? []
+  const [path, room] = [n === '' ? undefined : disk.paths[Number(n)], roomIn(rest)]
+  return path === undefined || room === undefined ? [] : [{ path, ...room }]
 }
 
 const SERVICE = /^([a-z]{1,20}) ([a-z-]{1,20}) ([a-z-]{1,30}) +(\d{0,3})$/

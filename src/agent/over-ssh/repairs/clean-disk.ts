@@ -15,6 +15,7 @@ import {
 } from '../../repair/clean-disk.ts'
 import type { JobOperation } from '../../repair/plan.ts'
 import type { StepResult } from '../../repair/steps.ts'
+import { type Room, roomIn, STAT_ROOM } from '../room.ts'
 
 type Wanted = NonNullable<JobOperation['cleanDisk']>
 
@@ -41,8 +42,6 @@ interface Folder extends Cleaning {
   readonly nowMs: number
   readonly files: readonly Found[]
 }
-
-type Room = Readonly<Record<'blocks' | 'bavail' | 'bsize' | 'files' | 'ffree', number>>
 
 export async function cleanDiskOverSsh(
   channel: Pick<Channel, 'ask'>,
@@ -166,18 +165,16 @@ async function openOn(channel: Pick<Channel, 'ask'>, device: string): Promise<Re
   return new Set(lines)
 }
 
-const ROOM = /^(\d{1,16}) (\d{1,16}) (\d{1,8}) (\d{1,16}) (\d{1,16})\n$/
-
 async function roomAt(channel: Pick<Channel, 'ask'>, path: string): Promise<Room> {
   const { stdout } = await channel.ask({
-    snippet: `stat -f -c '%b %a %S %c %d' -- ${quoted(path)}`,
+    snippet: `${STAT_ROOM} ${quoted(path)}`,
     deadlineMs: WITHIN_MS,
     maxBytes: 256,
   })
-  const found = ROOM.exec(stdout.toString('latin1'))
-  if (found === null) throw new Error(`cannot tell how much is free at ${path}`)
-  const [blocks = 0, bavail = 0, bsize = 0, files = 0, ffree = 0] = found.slice(1).map(Number)
-  return { blocks, bavail, bsize, files, ffree }
+  const text = stdout.toString('latin1')
+  const room = text.endsWith('\n') ? roomIn(text.slice(0, -1)) : undefined
+  if (room === undefined) throw new Error(`cannot tell how much is free at ${path}`)
+  return room
 }
 
 /** The container runtime knows best which images are unused. */

@@ -1,6 +1,6 @@
 // A recipe: the objects of an addon that an administrator of the hub keeps there, in an immutable ConfigMap. A commit names it with its digest, so
 // neither of them alone decides what runs with the power of a node. Pure.
-import { fieldsOf, textOf } from '#lib/fields.ts'
+import { fieldAt, listOf, textOf } from '#lib/fields.ts'
 import { isObject } from '#lib/json.ts'
 import { minorOf } from '../control-plane/settings.ts'
 import { parseDocuments } from '#lib/documents.ts'
@@ -111,11 +111,9 @@ function objectProblem(value: unknown, at: number): string | undefined {
 function imagesOf(object: KubeObject): readonly string[] {
   const path = POD_PATHS[`${object.kind.toLowerCase()}s`]
   if (path === undefined) return []
-  const spec = fieldsOf([...path, 'spec'].reduce<unknown>((value, key) => fieldsOf(value)[key], object))
-  return ['initContainers', 'containers'].flatMap((list) => {
-    const containers = spec[list]
-    return Array.isArray(containers) ? containers.map((c) => textOf(fieldsOf(c)['image'])) : []
-  })
+  return ['initContainers', 'containers'].flatMap((list) =>
+    listOf(fieldAt(object, ...path, 'spec', list)).map((container) => textOf(fieldAt(container, 'image'))),
+  )
 }
 
 /** Only texts are filled, so a fact adds no field. */

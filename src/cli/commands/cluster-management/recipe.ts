@@ -1,10 +1,10 @@
 // `kubenode cluster recipe`: the ConfigMap of an addon, and the lines by which a commit names it. Contacts no server.
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { text as textOfStream } from 'node:stream/consumers'
 import { stringify } from 'yaml'
 import { makeRecipe } from '#api/constructs/addons/make-recipe.ts'
+import { readBoundedText, STANDARD_INPUT } from '#lib/bounded-file.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { cliErrors } from '../../cli-errors.ts'
@@ -18,11 +18,16 @@ export interface RecipeAsked {
   readonly afterNodes?: boolean
 }
 
-const PIPE = '-'
-
-export async function printRecipe(asked: RecipeAsked, io: Io): Promise<void> {
+export function printRecipe(asked: RecipeAsked, io: Io): void {
   const { addon, version, filename, kubernetes, image = [], afterNodes = false } = asked
-  const manifests = filename === PIPE ? await piped(io) : readFileSync(resolve(io.cwd, filename), 'utf8')
+  const refused = (why: string, cause?: unknown): KubeNodeError =>
+    new KubeNodeError(cliErrors.KN1734({ name: `${addon} ${version}`, why }), { cause })
+  let manifests: string
+  try {
+    manifests = readBoundedText(filename === '-' ? STANDARD_INPUT : resolve(io.cwd, filename))
+  } catch (cause) {
+    throw refused(`${filename}: ${systemTrouble(cause)}`, cause)
+  }
   const made = makeRecipe({
     name: addon,
     version,
@@ -31,18 +36,13 @@ export async function printRecipe(asked: RecipeAsked, io: Io): Promise<void> {
     manifests,
     images: new Map(image.map(replacement)),
   })
-  if (typeof made === 'string') throw new KubeNodeError(cliErrors.KN1734({ name: `${addon} ${version}`, why: made }))
+  if (typeof made === 'string') throw refused(made)
   io.out(stringify(made.configMap))
   io.err(
     shownLine(
       `an administrator applies this to the hub; a Cluster then names it: addons: [{ name: ${addon}, version: ${version}, recipe: ${made.digest} }]`,
     ),
   )
-}
-
-const piped = async (io: Io): Promise<string> => {
-  const input = io.input?.()
-  return input === undefined ? '' : textOfStream(input)
 }
 
 /** Of an image with a digest as the old one, which has no `=` either. */

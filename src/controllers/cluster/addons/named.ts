@@ -1,10 +1,8 @@
 // Delivers the addons that a Cluster names to its API server: in order, with an Inventory there, so that addons that are no longer named are removed.
 // Decides nothing.
-import type { AddonNetwork } from '#api/constructs/addons/addon.ts'
 import { addonObjects, type DeclaredAddon } from '#api/constructs/addons/table.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
-import { DEFAULT_NETWORK } from '#controlplanes/port.ts'
 import { oldestKubelet } from '#controlplanes/upgrade/cluster-readiness.ts'
 import { desiredOf } from '#delivery/desired.ts'
 import { healthOf } from '#delivery/health.ts'
@@ -13,6 +11,7 @@ import type { Observed } from '#delivery/observe.ts'
 import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { deliverInside, type InsideTools } from '../control-planes/deliver-inside.ts'
+import { networkOf } from '../control-planes/network.ts'
 import { isRecipe, recipeObjects, type Recipes, waitForNodes } from './recipes.ts'
 import { type Bound, endedWithin } from './within.ts'
 
@@ -36,11 +35,6 @@ export const declaredAddons = ({ spec }: Cluster): readonly DeclaredAddon[] =>
     version,
     ...defined({ values, recipe }),
   }))
-
-const networkOf = ({ spec: { network } }: Cluster): AddonNetwork => ({
-  services: network?.serviceCIDR ?? DEFAULT_NETWORK.services,
-  domain: network?.dnsDomain ?? DEFAULT_NETWORK.domain,
-})
 
 export async function deliverAddons(
   tools: InsideTools,
@@ -77,7 +71,7 @@ export async function deliverAddons(
 }
 
 const objectsOf = (addon: DeclaredAddon, cluster: Cluster, recipes: Recipes): readonly KubeObject[] | undefined => {
-  if (addon.recipe === undefined) return addonObjects(addon, networkOf(cluster))
+  if (addon.recipe === undefined) return addonObjects(addon, networkOf(cluster.spec))
   const recipe = recipes.get(addon.name)
   return isRecipe(recipe) ? recipeObjects(recipe, cluster) : undefined
 }

@@ -12,7 +12,7 @@ import { CLUSTERS_NAMESPACE } from '#api/names.ts'
 import { dnsAddress } from '#api/constructs/addons/coredns.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { DEFAULT_NETWORK } from '#controlplanes/port.ts'
+import { networkOf } from '../control-planes/network.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
@@ -82,14 +82,13 @@ export const recipeObjects = (recipe: Recipe, cluster: Cluster): readonly KubeOb
   filled(recipe.objects, factsOf(cluster))
 
 function factsOf({ metadata, spec, status }: Cluster): RecipeFacts {
-  const { network } = spec
-  const services = network?.serviceCIDR ?? DEFAULT_NETWORK.services
+  const { pods, services, domain } = networkOf(spec)
   return {
     CLUSTER: metadata.name ?? '',
     KUBERNETES_VERSION: spec.version ?? '',
-    POD_RANGE: network?.podCIDR ?? DEFAULT_NETWORK.pods,
+    POD_RANGE: pods,
     SERVICE_RANGE: services,
-    DNS_DOMAIN: network?.dnsDomain ?? DEFAULT_NETWORK.domain,
+    DNS_DOMAIN: domain,
     DNS_ADDRESS: dnsAddress(services),
     API_SERVER: status?.endpoint ?? '',
   }

@@ -1,15 +1,15 @@
 // Translates the control plane settings of a Cluster into a request to a control plane host. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
-import { type ControlPlaneShape, DEFAULT_NETWORK, type UpgradeTerms } from '#controlplanes/port.ts'
+import type { ControlPlaneShape, UpgradeTerms } from '#controlplanes/port.ts'
 import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import type { ControlPlaneSpec } from '../seen.ts'
+import { networkOf } from './network.ts'
 
 const DEFAULT_SOAK_MS = 3_600_000
 
 export function shapeOf({ spec }: Cluster, controlPlane: ControlPlaneSpec): Partial<ControlPlaneShape> {
   const { replicas, etcd, endpoint, resources, extraArgs } = controlPlane
-  const { network } = spec
   return {
     ...defined({ replicas }),
     ...(etcd !== undefined && {
@@ -20,13 +20,7 @@ export function shapeOf({ spec }: Cluster, controlPlane: ControlPlaneSpec): Part
       },
     }),
     endpoint: { type: endpoint?.type ?? 'ClusterIP', ...defined({ host: endpoint?.host }) },
-    ...(network !== undefined && {
-      network: {
-        pods: network.podCIDR ?? DEFAULT_NETWORK.pods,
-        services: network.serviceCIDR ?? DEFAULT_NETWORK.services,
-        domain: network.dnsDomain,
-      },
-    }),
+    ...(spec.network !== undefined && { network: networkOf(spec) }),
     resources: resources ?? {},
     extraArgs: extraArgs ?? {},
   }

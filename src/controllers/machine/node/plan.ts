@@ -5,7 +5,8 @@ import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
 import { isNodeReady } from '#nodes/objects.ts'
-import { DELETE_OWNER, SWITCH_OWNER, type MachineAction, switchWaits } from '../actions.ts'
+import type { PodWaits } from '#nodes/pod-waits.ts'
+import { DELETE_OWNER, SWITCH_OWNER, type MachineAction } from '../actions.ts'
 import { defined } from '#lib/defined.ts'
 import { syncedNode } from './sync.ts'
 import type { Orders } from '../components/orders.ts'
@@ -60,12 +61,10 @@ export function cordonActions(
 /** From order to end, no pod may return to the node. And a node with a failed component should not get pods. */
 const BUSY: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Failed'])
 
-export function drainActions(seen: Seen, { draining }: Orders, now: number): MachineAction[] {
-  const { node, pods } = seen
+export function drainActions({ node, pods }: Seen, { draining }: Orders, waits: PodWaits | undefined): MachineAction[] {
   const [move] = draining
   if (move === undefined || node === undefined || pods === undefined) return []
   if (!isCordonedBy(node, SWITCH_OWNER + move.order.name)) return []
-  const waits = switchWaits(seen, now)
   const { evict, waiting } = drainPlan(pods, defined({ waits }))
   // Pods on other nodes may have saved the work that it waits for.
   if (evict.length === 0 && waiting.length === 0) return []
