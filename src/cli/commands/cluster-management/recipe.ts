@@ -40,7 +40,7 @@ export function printRecipe(asked: RecipeAsked, io: Io): void {
   io.out(stringify(made.configMap))
   io.err(
     shownLine(
-      `an administrator applies this to the hub; a Cluster then names it: addons: [{ name: ${addon}, version: ${version}, recipe: ${made.digest} }]`,
+      `an administrator applies this to the hub; a Cluster then names it: addons: [{ name: '${addon}', version: '${version}', recipe: '${made.digest}' }]`,
     ),
   )
 }
