@@ -58,7 +58,7 @@ const AGENTS: Readonly<Record<string, Unlike>> = {
   newer: {
     version: '0.3.0',
     changes: [
-      [/bootID: facts\.bootId,\s*agent: \{/, '$&channel: "fast",'],
+      [/bootID: facts\.bootId,\s*agent: \{/, '$&pace: "fast",'],
       [/platform: platformOf\(facts\)/, 'load: { one: 1 }, health: [{ name: "x" }], $&'],
       [/name: component,\s*state,/, '$& hint: "new", tries: 3,'],
       [/executor: "Agent",/, '$& exitCode: 0,'],
@@ -244,7 +244,7 @@ test('an older one reports less, and more from a newer one is left out', async (
     undefined,
     kernelRelease(),
   ])
-  expect(JSON.stringify(newer)).not.toMatch(/"(load|hint|tries|channel)"/)
+  expect(JSON.stringify(newer)).not.toMatch(/"(load|hint|tries|pace)"/)
   expect(readFileSync(join(folder, 'newer.log'), 'utf8')).toContain('field not known to this API server is omitted')
   expect((await bench.admin.get(machineType, { name: 'older' }))?.spec).toMatchObject({ urgency: 'High' })
 })
