@@ -63,6 +63,7 @@ const OF_MACHINES: Readonly<Record<string, Rule>> = {
   'gpu-needs-reset': stuckPart('GPUNeedsReset'),
   'gpu-needs-reboot': stuckPart('GPUNeedsReboot'),
   'fpga-faulty': stuckPart('FPGAFaulty'),
+  'parts-missing': stuckPart('PartsMissing'),
 }
 
 /** Repairs that take nothing away from pods. */

@@ -2,7 +2,7 @@
 import { conditionIs, fewPeersHave } from 'kubenode/node-leaves'
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
-export type StuckPart = 'PCIeFaulty' | 'LinkFaulty' | 'GPUNeedsReset' | 'GPUNeedsReboot' | 'FPGAFaulty'
+export type StuckPart = 'PCIeFaulty' | 'LinkFaulty' | 'GPUNeedsReset' | 'GPUNeedsReboot' | 'FPGAFaulty' | 'PartsMissing'
 
 const CATEGORY = {
   PCIeFaulty: 'Other',
@@ -10,6 +10,7 @@ const CATEGORY = {
   GPUNeedsReset: 'Accelerator',
   GPUNeedsReboot: 'Accelerator',
   FPGAFaulty: 'Accelerator',
+  PartsMissing: 'Other',
 } as const
 
 /** Which pods use which device. */

@@ -268,6 +268,7 @@ async function obeyMachine(tools: Tools, found: Machine | undefined): Promise<vo
 
 function obey(parts: Parts, order: MachineOrder): void {
   parts.target.machineUid = order.uid
+  parts.target.machineClass = order.class ?? ''
   parts.components.obey(order)
   parts.jobs.watch(order.jobs)
   parts.notices.obey(order.notices)

@@ -14,6 +14,8 @@ export interface MachineOrder {
   readonly generation: number
   readonly components: readonly ComponentOrder[]
   readonly jobs: readonly string[]
+  /** The hardware class. */
+  readonly class?: string
   /** The cloud whose metadata service is queried. */
   readonly notices?: NoticeCloud
   /** What to do with files of other owners; default: Refuse. */
@@ -41,7 +43,7 @@ export function orderOf({ metadata, spec }: Machine): MachineOrder {
         ...defined({ config: c.config, switch: c.switch, onRemoval: c.onRemoval }),
       })),
     jobs: spec.jobs ?? [],
-    ...defined({ adoption: spec.adoption, notices: spec.notices }),
+    ...defined({ class: spec.class, adoption: spec.adoption, notices: spec.notices }),
     ...(spec.leaving === true && { leaving: true }),
     ...(spec.channel === 'Observe' && { isObserved: true }),
   }

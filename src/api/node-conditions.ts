@@ -50,6 +50,7 @@ export const NODE_CONDITIONS = {
   GPUNeedsReset: 'A GPU needs a reset before it can be used again.',
   CPUFaulty: 'A processor had a machine check that was not corrected since boot.',
   FPGAFaulty: 'The configuration of an FPGA failed, or its card has a fatal error.',
+  PartsMissing: 'The host shows fewer GPUs, network ports or disks than the machines of its class have.',
   FilesystemStalled: 'A file system has not answered for a minute: a server that is away, or a disk that hangs.',
 } as const
 

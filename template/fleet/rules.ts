@@ -75,6 +75,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'gpu-needs-reset': { ...stuckPart('GPUNeedsReset'), mode: 'DryRun' },
   'gpu-needs-reboot': { ...stuckPart('GPUNeedsReboot'), mode: 'DryRun' },
   'fpga-faulty': { ...stuckPart('FPGAFaulty'), mode: 'DryRun' },
+  'parts-missing': { ...stuckPart('PartsMissing'), mode: 'DryRun' },
 }
 
 /** They come from the distribution, whose units a restart finds too. Declare them as components, and this is not needed. */

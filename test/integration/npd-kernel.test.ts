@@ -77,6 +77,7 @@ beforeAll(async () => {
     nodeUid: () => undefined,
     config: detect,
     board,
+    machineClass: () => undefined,
     components,
   })
   await board.start()

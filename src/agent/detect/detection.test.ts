@@ -111,6 +111,7 @@ async function agent(
     nodeUid: () => undefined,
     config: detect,
     board,
+    machineClass: () => undefined,
     components,
   })
   await board.start()

@@ -40,6 +40,8 @@ export interface DetectionDeps {
   readonly config: DetectConfig
   readonly board: ProblemBoard
   readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
+  /** Of the Machine. Empty: it has none. Undefined: not known yet. */
+  readonly machineClass: () => string | undefined
 }
 
 /** One small read; a writer that appears or disappears is noticed within this time. */

@@ -44,6 +44,8 @@ export interface PartsOptions {
 /** The Machine's latest order for this node. */
 export interface Target {
   machineUid: string | undefined
+  /** Its hardware class. Empty: it has none. Undefined: not known yet. */
+  machineClass: string | undefined
   /** The Machine is being deleted, and its Node with it. */
   isLeaving: boolean
   deletedNode: DeletedNode | undefined
@@ -97,6 +99,12 @@ export function partsContext(o: PartsOptions): PartsContext {
     }),
     eventsOf: agentEvents({ client, clock, machine, machineUid: session.machineUid }),
     known: new KnownFields(log),
-    target: { machineUid: undefined, isLeaving: false, deletedNode: undefined, leaving: undefined },
+    target: {
+      machineUid: undefined,
+      machineClass: undefined,
+      isLeaving: false,
+      deletedNode: undefined,
+      leaving: undefined,
+    },
   }
 }

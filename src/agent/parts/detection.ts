@@ -21,7 +21,7 @@ export interface DetectionParts {
 }
 
 export function buildDetection(context: PartsContext, needs: DetectionNeeds): DetectionParts {
-  const { base, client, session, node, config, facts, eventsOf } = context
+  const { base, client, session, node, config, facts, eventsOf, target } = context
   const { supervisor, components, nodeObject, onChange } = needs
   const board: ProblemBoard = new ProblemBoard({
     ...base,
@@ -48,6 +48,7 @@ export function buildDetection(context: PartsContext, needs: DetectionNeeds): De
     config: config.detect,
     board,
     components: () => problemsOf(components, supervisor),
+    machineClass: () => target.machineClass,
   })
   return { board, detection }
 }

@@ -70,6 +70,11 @@ test.each<[string, unknown, readonly unknown[]]>([
     [expect.stringMatching(/detectors\.firmware\.allowed is not a list of texts such as "nvme MODEL/)],
   ],
   [
+    'parts of a class that are none',
+    { detectors: { parts: { expected: ['h100-8 gpu=8', 'h100-8 lamps=8'] } } },
+    [expect.stringMatching(/detectors\.parts\.expected is not a list of texts such as "CLASS\* gpu=8/)],
+  ],
+  [
     'a detector that is none',
     { detectors: { disc: false } },
     [expect.stringMatching(/detectors\.disc .*did you mean disk\?/)],

@@ -3,6 +3,7 @@ import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { OPERATIONS, type OperationName } from '../kinds/operations.ts'
 import { allowedFirmware, FIRMWARE_KINDS } from './allowed-firmware.ts'
+import { classParts, PART_KINDS } from './class-parts.ts'
 import { climbs, isNodePath } from './node-paths.ts'
 import { DEFAULT_METRICS, type MetricsConfig, parseMetrics } from './metrics-config.ts'
 import { unknownKeys } from './unknown-keys.ts'
@@ -129,18 +130,27 @@ const TEXTS: Setting = {
     Array.isArray(v) && v.every((t) => typeof t === 'string' && !climbs(t)) ? v.slice(0, MAX_TEXTS) : undefined,
 }
 
-const FIRMWARE: Setting = {
-  is: `a list of texts such as "nvme MODEL*=VERSION|VERSION"; kinds: ${FIRMWARE_KINDS.join(', ')}`,
+const entries = (is: string, entryOf: (text: string) => unknown): Setting => ({
+  is,
   read: (v) =>
-    Array.isArray(v) && v.every((t) => typeof t === 'string' && allowedFirmware(t) !== undefined)
+    Array.isArray(v) && v.every((t) => typeof t === 'string' && entryOf(t) !== undefined)
       ? v.slice(0, MAX_TEXTS)
       : undefined,
-}
+})
+const FIRMWARE = entries(
+  `a list of texts such as "nvme MODEL*=VERSION|VERSION"; kinds: ${FIRMWARE_KINDS.join(', ')}`,
+  allowedFirmware,
+)
+const PARTS = entries(
+  `a list of texts such as "CLASS* gpu=8 infiniband=8"; kinds: ${PART_KINDS.join(', ')}`,
+  classParts,
+)
 
 /** Times are durations in the file and milliseconds internally. */
 function settingOf(like: unknown, key: string): Setting {
   if (key.endsWith('Ms')) return DURATION
   if (key === 'allowed') return FIRMWARE
+  if (key === 'expected') return PARTS
   if (typeof like === 'number') return NUMBER
   return typeof like === 'boolean' ? FLAG : TEXTS
 }

@@ -94,6 +94,10 @@ export const DETECTOR_DEFAULTS = {
   dcgm: { isOn: true, everyMs: 60_000, timeoutMs: 5_000 },
   /** The management controller that the host's own file /etc/kubenode/redfish.json names. */
   redfish: { isOn: true, everyMs: 300_000, timeoutMs: 20_000 },
+  /** The management controller's own record, with ipmitool; as often as its sensors. */
+  eventLog: { isOn: true, everyMs: 300_000, timeoutMs: 60_000, windowMs: 86_400_000 },
+  /** What machines of a class have: `h100-8 gpu=8 infiniband=8`. Without an entry for its class, no machine is judged. */
+  parts: { isOn: true, everyMs: 60_000, afterMs: 600_000, expected: [] as readonly string[] },
   mounts: { isOn: true, everyMs: 30_000, afterMs: 60_000 },
 }
 
@@ -128,5 +132,7 @@ export const DETECTOR_CONDITIONS: Readonly<Record<DetectorName, readonly (keyof 
   rasdaemon: ['MemoryFaulty', 'CPUFaulty', 'PCIeFaulty'],
   dcgm: ['GPUFaulty', 'GPUNeedsReset'],
   redfish: ['HardwareAlarm'],
+  eventLog: ['MemoryFaulty', 'CPUFaulty', 'PCIeFaulty', 'StorageDegraded', 'HardwareAlarm'],
+  parts: ['PartsMissing'],
   mounts: ['FilesystemStalled'],
 }

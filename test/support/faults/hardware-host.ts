@@ -46,6 +46,7 @@ const detection = new Detection({
   nodeUid: () => undefined,
   config: detect,
   board,
+  machineClass: () => undefined,
   components,
 })
 await board.start()

@@ -1,5 +1,5 @@
 // Runs the built-in detectors: each at its interval with jitter, one run per detector at a time, every run bounded. A failed run reports nothing and is counted.
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
@@ -27,7 +27,7 @@ import { judgeLatency, slowInARow } from './latency.ts'
 import { judgeReadOnly, namedBefore, parseMounts } from './read-only.ts'
 import { bootDetection, imagePullsDetection } from './service-detections.ts'
 import { hardwareDetections, type HardwareName } from '../hardware/hardware-detections.ts'
-import { hostFiles, hostFilesUnder } from '../../metrics/host-files.ts'
+import { type HostFiles, hostFiles, hostFilesUnder, partsIn } from '../../metrics/host-files.ts'
 import { DETECTOR_CONDITIONS, type DetectorName, type DetectorSettings } from '#api/agent-config/detector-settings.ts'
 
 export interface DetectorsDeps {
@@ -42,6 +42,8 @@ export interface DetectorsDeps {
   readonly settings: DetectorSettings
   readonly board: Pick<ProblemBoard, 'open'>
   readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
+  /** Empty: the machine has none. Undefined: not known yet. */
+  readonly machineClass: () => string | undefined
 }
 
 type Detect = () => Promise<readonly Reading[]>
@@ -59,13 +61,14 @@ interface Detector {
 }
 
 /** Their conditions are found by others too: a source of their own, so that neither ends what the other one found. */
-const APART: ReadonlySet<DetectorName> = new Set(['rasdaemon', 'dcgm', 'redfish'])
+const APART: ReadonlySet<DetectorName> = new Set(['rasdaemon', 'dcgm', 'redfish', 'eventLog'])
 
 const MAX_PROCESSES = 5_000
 const CALL_MS = 5_000
 const ASK_SERVER_AFTER_MS = 5_000
 /** There while systemd runs the host. */
 const SYSTEMD = '/run/systemd/system'
+const MOUNTS = '/proc/self/mountinfo'
 const UNIT_FOLDERS = ['/etc/systemd/system', '/run/systemd/system', '/lib/systemd/system', '/usr/lib/systemd/system']
 
 export class Detectors {
@@ -164,23 +167,24 @@ export class Detectors {
     const { settings, dir } = this.#deps
     // A node that is a folder does not report on the processes, mounts, services and parts of its machine.
     const isHost = dir.root === '/'
+    const host = isHost ? hostFiles : hostFilesUnder(dir.root)
     const ofNode: Readonly<Record<Exclude<DetectorName, HardwareName>, Detect | undefined>> = {
       disk: this.#disk(),
-      readOnly: isHost ? this.#readOnly() : undefined,
+      readOnly: this.#readOnly(host),
       clock: this.#clock(),
       nameLookups: isHost ? this.#nameLookups() : undefined,
       crashLoops: () => this.#crashLoops(),
       certificates: () => this.#certificates(),
       imagePulls: isHost ? this.#imagePulls() : undefined,
       boot: isHost && existsSync(SYSTEMD) ? bootDetection(settings.boot) : undefined,
-      hungTasks: isHost ? this.#hungTasks() : undefined,
-      rebootRequired: isHost ? () => rebootRequired(this.#deps) : undefined,
+      hungTasks: this.#hungTasks(host),
+      rebootRequired: () => rebootRequired(this.#deps),
       kubelet: isHost ? this.#kubelet() : undefined,
       runtime: isHost ? this.#runtime() : undefined,
     }
     const detections = new Map<string, Detect | undefined>([
       ...Object.entries(ofNode),
-      ...Object.entries(this.#hardware(isHost)),
+      ...Object.entries(this.#hardware(host)),
     ])
     return (Object.keys(DETECTOR_CONDITIONS) as DetectorName[]).flatMap((name): Detector[] => {
       const { isOn, everyMs } = settings[name]
@@ -189,14 +193,15 @@ export class Detectors {
     })
   }
 
-  #hardware(isHost: boolean) {
-    const { clock, settings, dir } = this.#deps
+  #hardware(host: HostFiles) {
+    const { clock, settings, dir, machineClass } = this.#deps
     return hardwareDetections({
-      host: isHost ? hostFiles : hostFilesUnder(dir.root),
+      host,
       root: dir.root,
       clock,
       settings,
       isTrue: (type) => this.#isTrue(type),
+      machineClass,
       unlessTooSoon: (readings, neededMs) => readings.flatMap((r) => this.#unlessTooSoon(r, neededMs)),
     })
   }
@@ -226,12 +231,14 @@ export class Detectors {
     }
   }
 
-  #readOnly(): Detect {
-    const { settings } = this.#deps
+  #readOnly({ read }: HostFiles): Detect {
+    const { settings, dir } = this.#deps
     let writable: ReadonlySet<string> | undefined
     return async () => {
       const kept = this.#conditions?.problem('FilesystemReadOnly')
-      const mounts = parseMounts(await readFile('/proc/self/mountinfo', 'utf8'))
+      const text = read(MOUNTS)
+      if (text === undefined && dir.root === '/') throw new Error(`${MOUNTS} cannot be read`)
+      const mounts = parseMounts(text ?? '')
       writable ??= namedBefore(mounts, kept?.isTrue === true ? kept.message : '')
       const detect = judgeReadOnly(mounts, writable, settings.readOnly.mustWrite)
       writable = detect.writable
@@ -282,12 +289,12 @@ export class Detectors {
     return [judgeCertificates(known, clock.now(), minLeftPercent)]
   }
 
-  #hungTasks(): Detect {
+  #hungTasks(host: HostFiles): Detect {
     const { clock, settings } = this.#deps
     let sleepers: ReadonlyMap<number, Sleeper> = new Map()
     return async () => {
       const now = clock.monotonic()
-      sleepers = followSleepers(sleepers, sleepingTasks(), now)
+      sleepers = followSleepers(sleepers, sleepingTasks(host), now)
       return this.#unlessTooSoon(judgeHung(sleepers, now, settings.hungTasks.afterMs), settings.hungTasks.afterMs)
     }
   }
@@ -353,16 +360,6 @@ export class Detectors {
 
 const hasUnit = (service: string): boolean => UNIT_FOLDERS.some((f) => existsSync(`${f}/${service}.service`))
 
-function sleepingTasks() {
-  return readdirSync('/proc')
-    .filter((name) => name >= '0' && name <= '9~')
-    .slice(0, MAX_PROCESSES)
-    .flatMap((pid) => {
-      try {
-        return sleepingTask(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? []
-      } catch {
-        // The file was deleted in between.
-        return []
-      }
-    })
-}
+/** A process that ended in between has no file. */
+const sleepingTasks = ({ read, list }: HostFiles) =>
+  partsIn(list, '/proc', /^\d+$/, MAX_PROCESSES).flatMap((pid) => sleepingTask(read(`/proc/${pid}/stat`) ?? '') ?? [])

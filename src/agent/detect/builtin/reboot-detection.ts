@@ -1,6 +1,7 @@
 // Reads what asks for a reboot on a host.
 import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { readState } from '../../files/durable.ts'
@@ -23,11 +24,12 @@ const ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' }
 
 /** Without a list the packages are unknown, and the reboot is needed all the same. */
 export async function rebootRequired({ files, dir, clock }: RebootDeps): Promise<readonly Reading[]> {
-  const isAsked = REBOOT_FILES.some((path) => existsSync(path))
-  const packages = isAsked ? await readFile(REBOOT_PACKAGES, 'utf8').catch(() => undefined) : undefined
+  const isAsked = REBOOT_FILES.some((path) => existsSync(join(dir.root, path)))
+  const packages = isAsked ? await readFile(join(dir.root, REBOOT_PACKAGES), 'utf8').catch(() => undefined) : undefined
   const upMs = systemUpMs()
   const bootedAt = upMs === undefined ? Infinity : clock.now() - upMs
-  const installed = (await isRpmNewer(bootedAt)) ? await rpmOutput() : undefined
+  // The database of this machine says nothing about a node that is a folder.
+  const installed = dir.root === '/' && (await isRpmNewer(bootedAt)) ? await rpmOutput() : undefined
   if (!isAsked && installed === undefined) return [judgeReboot({ isAsked, packages })]
   return [judgeReboot({ isAsked, packages, installed, bootedAt, own: await ownPackages(files, dir) })]
 }

@@ -1,5 +1,4 @@
 // The detectors of the host's hardware and of limits of its kernel: each reads small files of /sys and /proc, or asks one program with a time limit.
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { DetectorName, DetectorSettings } from '#api/agent-config/detector-settings.ts'
@@ -11,7 +10,10 @@ import { judgeGpus, GPU_ARGUMENTS, gpusIn } from './gpu.ts'
 import { judgeThrottling, throttleCounts } from './cpu.ts'
 import { type DiskHealth, diskHealth, disks, judgeDiskHealth, smartArguments, unreadableCounts } from './disk-health.ts'
 import { judgeFpgas } from './fpga.ts'
-import { dcgmDetection, rasDetection, redfishDetection } from './other-records.ts'
+import { dcgmDetection, eventLogDetection, rasDetection, redfishDetection } from './other-records.ts'
+import { RAS_FILES } from './rasdaemon.ts'
+import { controllerProgram, endsWithin, outputOf, programOf } from './host-programs.ts'
+import { judgeParts, lackingParts, type PartsLook } from './parts.ts'
 import { firmwareParts, judgeFirmware } from './firmware.ts'
 import { type Counts, grown, type Watched, watchCounts } from './growth.ts'
 import { judgeTables, kernelTables } from './kernel-limits.ts'
@@ -29,6 +31,8 @@ export interface HardwareDeps {
   readonly clock: Pick<Clock, 'monotonic' | 'now'>
   readonly settings: DetectorSettings
   readonly isTrue: (type: string) => boolean
+  /** Empty: the machine has none. Undefined: not known yet. */
+  readonly machineClass: () => string | undefined
   /** Without readings that end a finding of an earlier agent before this one has watched for so long. */
   readonly unlessTooSoon: (readings: readonly Reading[], neededMs: number) => readonly Reading[]
 }
@@ -39,6 +43,8 @@ export type HardwareName = Extract<
   | 'firmware'
   | 'fpga'
   | 'rasdaemon'
+  | 'eventLog'
+  | 'parts'
   | 'dcgm'
   | 'redfish'
   | 'memory'
@@ -56,6 +62,7 @@ export type HardwareName = Extract<
 export function hardwareDetections(deps: HardwareDeps): Readonly<Record<HardwareName, Detect | undefined>> {
   const { host, root, settings, isTrue } = deps
   const isHost = root === '/'
+  let answering: number | undefined
   return {
     memory: memoryDetection(deps),
     throttling: throttlingDetection(deps),
@@ -65,16 +72,24 @@ export function hardwareDetections(deps: HardwareDeps): Readonly<Record<Hardware
     kernelLimits: async () => judgeTables(kernelTables(host), settings.kernelLimits, isTrue),
     firmware: async () => judgeFirmware(firmwareParts(host), settings.firmware.allowed),
     sensors: async () =>
-      judgeSensors([...sensorAlarms(host), ...(isHost ? await alarmsOfController(settings.sensors.timeoutMs) : [])]),
+      judgeSensors([...sensorAlarms(host), ...(await alarmsOfController(root, settings.sensors.timeoutMs))]),
     diskHealth: diskDetection(deps),
     fpga: async () => judgeFpgas(host),
-    rasdaemon: isHost ? rasDetection(host, deps.clock) : undefined,
+    eventLog: eventLogDetection(root, settings.eventLog, () => uptimeS(host)),
+    parts: partsDetection(deps, () => answering),
+    rasdaemon: rasDetection(
+      host,
+      deps.clock,
+      RAS_FILES.map((file) => join(root, file)),
+    ),
     dcgm: isHost ? dcgmDetection(host, settings.dcgm) : undefined,
     redfish: isHost ? redfishDetection(settings.redfish) : undefined,
     mounts: isHost ? mountsDetection(deps) : undefined,
-    gpu: gpuDetection(root, settings.gpu.timeoutMs),
+    gpu: gpuDetection(root, settings.gpu.timeoutMs, (count) => (answering = count)),
   }
 }
+
+const uptimeS = ({ read }: HostFiles): number => Number.parseFloat(read('/proc/uptime') ?? '0')
 
 /** Counters of the kernel, and how much they grew within the window. */
 function growing({ clock }: Pick<HardwareDeps, 'clock'>, windowMs: number): (counts: Counts) => Counts {
@@ -90,8 +105,7 @@ function memoryDetection(deps: HardwareDeps): Detect {
   const inLastHour = growing(deps, settings.memory.windowMs)
   return async () => {
     const found = memoryErrors(host)
-    const uptimeS = Number.parseFloat(host.read('/proc/uptime') ?? '0')
-    const [faulty, degraded] = judgeMemory(found, inLastHour(found.corrected), uptimeS, settings.memory)
+    const [faulty, degraded] = judgeMemory(found, inLastHour(found.corrected), uptimeS(host), settings.memory)
     return [faulty ?? [], unlessTooSoon(degraded === undefined ? [] : [degraded], settings.memory.windowMs)].flat()
   }
 }
@@ -124,12 +138,24 @@ function linksDetection(deps: HardwareDeps): Detect {
   }
 }
 
-const IPMI_DEVICES = ['/dev/ipmi0', '/dev/ipmi/0', '/dev/ipmidev/0']
-
-async function alarmsOfController(timeoutMs: number): Promise<readonly string[]> {
-  const program = programOf('/', 'ipmitool')
-  if (program === undefined || !IPMI_DEVICES.some((d) => existsSync(d))) return []
+async function alarmsOfController(root: string, timeoutMs: number): Promise<readonly string[]> {
+  const program = controllerProgram(root)
+  if (program === undefined) return []
   return controllerAlarms(await outputOf(program, ['-I', 'open', 'sdr', 'elist', 'all'], timeoutMs))
+}
+
+function partsDetection(deps: HardwareDeps, answering: () => number | undefined): Detect {
+  const { host, clock, settings, machineClass } = deps
+  let look: PartsLook = { missingSinceMs: undefined, readings: [] }
+  return async () => {
+    look = judgeParts(look, {
+      ...settings.parts,
+      machineClass: machineClass(),
+      nowMs: clock.monotonic(),
+      lacking: (wanted) => lackingParts(wanted, host, answering()),
+    })
+    return look.readings
+  }
 }
 
 function diskDetection(deps: HardwareDeps): Detect {
@@ -150,16 +176,18 @@ function diskDetection(deps: HardwareDeps): Detect {
   }
 }
 
-function gpuDetection(root: string, timeoutMs: number): Detect {
+function gpuDetection(root: string, timeoutMs: number, onAnswer: (count: number | undefined) => void): Detect {
   let most = 0
   return async () => {
     const program = programOf(root, 'nvidia-smi')
+    onAnswer(undefined)
     if (program === undefined) return []
     const text = await outputOf(program, GPU_ARGUMENTS, timeoutMs)
     const gpus = gpusIn(text)
     // A driver that hangs or was unloaded reports nothing about the accelerators.
     if (gpus.length === 0) return []
     most = Math.max(most, gpus.length)
+    onAnswer(gpus.length)
     return judgeGpus(gpus, most)
   }
 }
@@ -193,28 +221,3 @@ const ALL_ANSWER_MS = 5_000
 /** A day: by then it answered, or the node was rebooted. */
 const NEVER_MS = 86_400_000
 const MOST_WORDS = 4_096
-const MOST_OUTPUT = 1_048_576
-
-const programOf = (root: string, name: string): string | undefined =>
-  ['/usr/sbin', '/sbin', '/usr/bin'].map((folder) => join(root, folder, name)).find((path) => existsSync(path))
-
-async function outputOf(program: string, args: readonly string[], timeoutMs: number): Promise<string> {
-  const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C' }
-  const call = { program, args, timeoutMs, maxBytes: MOST_OUTPUT, floodBytes: MOST_OUTPUT, environment }
-  const name = `${program} ${args.join(' ')}`
-  // Still running, stuck in the kernel: another one would be too.
-  if (RUNNING.has(name)) return ''
-  RUNNING.add(name)
-  const output = programOutput(call).finally(() => RUNNING.delete(name))
-  // What is killed in the kernel does not end.
-  return (await endsWithin(output, timeoutMs + KILL_GRACE_MS)) ? (await output).stdout.text : ''
-}
-
-async function endsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => late.resolve(false), ms)
-  return Promise.race([work.then(() => true), late.promise]).finally(() => clearTimeout(timer))
-}
-
-const KILL_GRACE_MS = 2_000
-const RUNNING = new Set<string>()

@@ -7,6 +7,8 @@ import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import type { HostFiles } from '../../metrics/host-files.ts'
 import type { Reading } from '../builtin/reading.ts'
+import { controllerTime, eventsIn, judgeEventLog, LOG_ARGUMENTS, TIME_ARGUMENTS } from './event-log.ts'
+import { controllerProgram, outputOf } from './host-programs.ts'
 import { DCGM_PORT, isOfRoot, judgeDcgm } from './dcgm.ts'
 import { judgeRas, RAS_FILES, type RasFaults, rasFaults, rasFaultsAtEnd } from './rasdaemon.ts'
 import type { ReadAt } from './sqlite-end.ts'
@@ -157,6 +159,24 @@ export function dcgmDetection(host: HostFiles, { timeoutMs }: DetectorSettings['
     if (answer.kind !== 'Answered' || answer.status !== HTTP_OK) return []
     const readings = judgeDcgm(answer.text)
     return readings.length === 0 ? 'NoSource' : readings
+  })
+}
+
+/** Another boot of the host, or a cleared log, ends what it says: see event-log.ts. */
+export function eventLogDetection(
+  root: string,
+  { timeoutMs, windowMs }: DetectorSettings['eventLog'],
+  uptimeS: () => number,
+): Detect {
+  const ends = { types: DETECTOR_CONDITIONS.eventLog, message: 'no program asks the management controller any more' }
+  return endsWithSource(ends, async () => {
+    const program = controllerProgram(root)
+    if (program === undefined) return 'NoSource'
+    const log = await outputOf(program, LOG_ARGUMENTS, timeoutMs)
+    // After the log: no entry is of the future.
+    const nowMs = controllerTime(await outputOf(program, TIME_ARGUMENTS, timeoutMs))
+    if (nowMs === undefined) return []
+    return judgeEventLog(eventsIn(log), { nowMs, windowMs, upMs: uptimeS() * MS_PER_S })
   })
 }
 

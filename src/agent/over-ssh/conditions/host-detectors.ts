@@ -116,6 +116,7 @@ export class HostDetectors {
       clock: this.#clock,
       settings,
       isTrue: (type) => this.#isTrue(type),
+      machineClass: () => undefined,
       unlessTooSoon: (readings, neededMs) => readings.filter((r) => !this.#isTooSoon(r, neededMs)),
     })
   }
