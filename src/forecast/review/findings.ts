@@ -7,7 +7,7 @@ import { formatDuration } from '#lib/duration.ts'
 import { type Table, percent } from '../backtest/findings.ts'
 import type { ConditionReview, ReviewResult, RuleReview } from './result.ts'
 
-interface ReviewFinding {
+export interface ReviewFinding {
   readonly kind: 'Needless' | 'Relapsing' | 'SeldomHelps' | 'Broken' | 'NoMonitor' | 'NeverFired' | 'NoRule'
   readonly of: 'Rule' | 'Condition'
   readonly name: string

@@ -4,22 +4,33 @@ import { alignedRows } from '#lib/terminal/rows.ts'
 import { wrapped } from '#lib/terminal/wrap.ts'
 import { markdownTable } from '../backtest/forms.ts'
 import { code, escaped } from '../plan/markdown-text.ts'
-import type { ReviewFindings } from './findings.ts'
+import type { ReviewFinding, ReviewFindings } from './findings.ts'
 
 /** Of a pipe. */
 const COLUMNS = 80
+
+/** The same next step is said once, below all that it is for. They keep their order, which is the worst first. */
+const byNext = ({ findings }: ReviewFindings): readonly (readonly ReviewFinding[])[] => [
+  ...Map.groupBy(findings, ({ kind, next, command }) => JSON.stringify([kind, next, command])).values(),
+]
 
 const headline = ({ findings }: ReviewFindings): string =>
   findings.length === 0 ? 'Nothing to do.' : `${findings.length} to look at`
 
 export function reviewText(review: ReviewFindings, width: number | undefined): string {
   const prose = (text: string): string => wrapped(printableLine(text), width ?? COLUMNS).join('\n')
-  const findings = review.findings.map(({ of, name, what, next, command }) =>
-    [
-      prose(`${of} ${name} ${what}`),
-      prose(`  Next: ${next}`),
-      ...(command === undefined ? [] : [`    ${printableLine(command)}`]),
-    ].join('\n'),
+  const findings = byNext(review).map((alike) =>
+    alike
+      .map(({ of, name, what }) => prose(`${of} ${name} ${what}`))
+      .concat(
+        alike
+          .slice(-1)
+          .flatMap(({ next, command }) => [
+            prose(`  Next: ${next}`),
+            ...(command === undefined ? [] : [`    ${printableLine(command)}`]),
+          ]),
+      )
+      .join('\n'),
   )
   const tables = review.tables.map(({ title, columns, rows }) => {
     const cells = [columns.map((c) => c.toUpperCase()), ...rows.map((row) => row.map(printableLine))]
@@ -38,12 +49,14 @@ export function reviewMarkdown(review: ReviewFindings): string {
     '',
     `**${headline(review)}**`,
     '',
-    ...review.findings.map(
-      ({ of, name, what, next, command }) =>
-        `- ${of} ${code(name)} ${escaped(what)}  \n  Next: ${escaped(next)}${command === undefined ? '' : ` ${code(command)}`}`,
-    ),
+    ...byNext(review).flatMap((alike) => alike.map((finding, n) => item(finding, n === alike.length - 1))),
     ...(review.findings.length > 0 ? [''] : []),
     ...review.tables.flatMap(markdownTable),
     ...review.notes.map((note) => `<sub>${escaped(note)}</sub>`),
   ].join('\n')}\n`
+}
+
+function item({ of, name, what, next, command }: ReviewFinding, isLast: boolean): string {
+  const line = `- ${of} ${code(name)} ${escaped(what)}`
+  return isLast ? `${line}  \n  Next: ${escaped(next)}${command === undefined ? '' : ` ${code(command)}`}` : line
 }

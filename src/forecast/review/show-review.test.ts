@@ -32,3 +32,11 @@ test('conditions without a rule, as data', async () => {
   ])
   expect(data['rules']).toMatchObject([{ rule: 'kernel-deadlock', repairs: 2 }])
 })
+
+test('a next step that several findings share is said once', async () => {
+  for (const output of ['text', 'markdown'] as const) {
+    const text = await printed('rules/history/example.jsonl.gz', output)
+    expect(text.match(/has no rule/g)).toHaveLength(2)
+    expect(text.match(/Next: declare a NodeRemedier/g)).toHaveLength(1)
+  }
+})
