@@ -111,6 +111,18 @@ describe('the forecast of a rollout', () => {
     ])
   })
 
+  test('a whole image is named in the plan, and who will refuse it', async () => {
+    const image = `registry.example.com/os/node@sha256:${'ab'.repeat(32)}`
+    const os = { kernel: '6.12.0-55.el10', images: [{ arch: 'amd64', image }] }
+    const next = component('beacon', '1.1.0', { type: 'OS', install: undefined, disruption: 'Reboot', os })
+    const from = inventory(fleetOf(4), { components: [component('beacon', '1.0.0'), next] })
+    const prediction = await predict({ inventory: from, before: declared(SET), after: declared(NEXT) })
+    const lines = outlookLines(outlookOf([prediction], { pipelines: [], clusters: [] }, []), [])
+    expect(lines.map((l) => l.text).filter((t) => t.includes('Linux'))).toEqual([
+      'prod: Linux unknown → 6.12.0-55.el10 in image node@abababababab on 4 machines, one reboot each; an image that does not come up is followed by the one before, and hosts whose GRUB does not count boots refuse it',
+    ])
+  })
+
   test('a kernel and a driver in one commit share the reboot of each machine, and the plan says so', async () => {
     const os = { kernel: '6.1.0-28-amd64' }
     const kernel = component('kernel', '28', { type: 'OS', install: undefined, disruption: 'Reboot', os })

@@ -11,6 +11,8 @@ export interface KernelChange {
   readonly from: string | undefined
   readonly to: string
   readonly bootArguments: readonly string[]
+  /** Whole images that hold the kernel, one per architecture, with shortened digests. */
+  readonly images: readonly string[]
   /** Components that take effect with the same reboot. */
   readonly sharedWith: readonly string[]
   readonly machines: number
@@ -34,10 +36,22 @@ export function kernelChanges(
     for (const machine of new Set(names)) {
       const from = machines.find((m) => nameOf(m) === machine)?.status?.platform?.kernel
       const sharedWith = rebootsWith(slice, machine, slices)
-      const change = { from, to: os.kernel, bootArguments: os.bootArguments ?? [], sharedWith }
+      const change = {
+        from,
+        to: os.kernel,
+        bootArguments: os.bootArguments ?? [],
+        images: (os.images ?? []).map(shortImage),
+        sharedWith,
+      }
       const key = JSON.stringify(change)
       found.set(key, { ...change, machines: (found.get(key)?.machines ?? 0) + 1 })
     }
   }
   return [...found.values()].toSorted((a, b) => b.machines - a.machines)
+}
+
+const SHORT_DIGEST = 12
+const shortImage = ({ image }: { readonly image: string }): string => {
+  const [repository = '', digest = ''] = image.split('@sha256:')
+  return `${repository.split('/').at(-1) ?? ''}@${digest.slice(0, SHORT_DIGEST)}`
 }

@@ -104,7 +104,10 @@ export class RebootSwitch {
   /** The machine has rebooted into the failed version, and not yet out of it. A boot loader that gave the new kernel up has booted the one before. */
   async needsRebootBack({ back, reboot, to }: OpenSwitch, failed: MachineComponentSpec | undefined): Promise<boolean> {
     if (back !== undefined || !isRebooted(reboot, await this.#deps.reboots?.boot())) return false
-    return failed === undefined || (await this.#kernel.mismatch({ id: to.id, spec: failed })) === undefined
+    if (failed === undefined) return true
+    const mismatch = await this.#kernel.mismatch({ id: to.id, spec: failed })
+    // Where what runs is unknown, the machine has rebooted for the failed version, and one reboot more boots the one before.
+    return mismatch?.booted !== 'Other'
   }
 
   /** The old version is in place, and nothing runs. */

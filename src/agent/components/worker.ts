@@ -337,8 +337,13 @@ export class ComponentWorker {
   /** A kernel is healthy while it is the one that runs. */
   async #judged(record: ComponentRecord | undefined, spec: MachineComponentSpec | undefined): Promise<ProbeReading> {
     const id = record?.current?.id
-    const message = id === undefined || spec === undefined ? undefined : await this.#kernel.mismatch({ id, spec })
-    return message === undefined ? this.probes : { verdict: 'Failing', isSettled: false, message }
+    const mismatch = id === undefined || spec === undefined ? undefined : await this.#kernel.mismatch({ id, spec })
+    if (mismatch === undefined) return this.probes
+    return {
+      verdict: mismatch.booted === 'Unknown' ? 'Unknown' : 'Failing',
+      isSettled: false,
+      message: mismatch.what,
+    }
   }
 
   async #act(action: ComponentAction): Promise<void> {

@@ -1,7 +1,9 @@
 // The boot loader of a host as real files, and its programs as real programs.
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { geteuid } from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { realFiles } from '../files/real.ts'
 import { realBootHost, mountOf } from './boot-host.ts'
@@ -65,6 +67,30 @@ test('a block keeps its place on the disk, and other files are replaced whole', 
   expect(inode('/boot/grub/grubenv')).toBe(before)
   await host().carryOut([{ kind: 'Remove', path: '/boot/grub/custom.cfg' }])
   expect((await host().read()).files.has('/boot/grub/custom.cfg')).toBe(false)
+})
+
+test('an answer that is longer than its bound is none', async () => {
+  const answer = ['/bin/echo', 'a long answer']
+  expect([await host().query(answer, 100), await host().query(answer, 4)]).toEqual(['a long answer\n', undefined])
+})
+
+test('a block below a read-only mount is written, and the mount stays read-only', async (context) => {
+  if (geteuid?.() !== 0) context.skip('mounting needs root')
+  const boot = join(root, 'boot')
+  mkdirSync(boot)
+  execFileSync('mount', ['-t', 'tmpfs', 'none', boot])
+  try {
+    put('/boot/grub/grubenv', 'x'.repeat(1024))
+    const before = statSync(join(boot, 'grub/grubenv')).ino
+    execFileSync('mount', ['-o', 'remount,bind,ro', boot])
+    const content = Buffer.from(`# it's "quoted" $1 \\ %s\n`.padEnd(1024, '#'))
+    await host().carryOut([{ kind: 'WriteInPlace', path: '/boot/grub/grubenv', content }])
+    expect(readFileSync(join(boot, 'grub/grubenv')).equals(content)).toBe(true)
+    expect(statSync(join(boot, 'grub/grubenv')).ino).toBe(before)
+    expect(() => writeFileSync(join(boot, 'new'), '')).toThrow(/EROFS/)
+  } finally {
+    execFileSync('umount', [boot])
+  }
 })
 
 test('a program that fails says how, and a query that fails is unknown', async () => {

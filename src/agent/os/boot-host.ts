@@ -1,13 +1,15 @@
 // The host's boot loader, kernel and package tools as files and programs. Decides nothing.
 import { open, readFile, statfs } from 'node:fs/promises'
 import { release } from 'node:os'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import { agentErrors } from '../agent-errors.ts'
 import { removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { programOutput } from '../program-output.ts'
 import { argumentsOf } from './boot-entries.ts'
-import { type BootStep, type BootTree, FIRMWARE_DEFAULT, type Running } from './boot-loader.ts'
+import { type BootStep, type BootTree, FIRMWARE_DEFAULT, OSTREE, RAUC, type Running } from './boot-loader.ts'
+import { BOOTC, LOCK_FILE, OSTREE_PROGRAM, REBOOT_REQUEST } from './bootc-status.ts'
 import { type Change, type Query, TOOLS } from './packages.ts'
 
 export interface BootHost {
@@ -24,7 +26,11 @@ const READ = ['/boot/grub', '/boot/grub2'].flatMap((folder) =>
 )
 const ENTRY_FOLDERS = ['/boot', '/efi', '/boot/efi'].map((top) => `${top}/loader`)
 const KNOWN = [
-  '/run/ostree-booted',
+  OSTREE,
+  ...RAUC,
+  BOOTC,
+  OSTREE_PROGRAM,
+  LOCK_FILE,
   '/usr/bin/bootctl',
   '/sys/firmware/efi/efivars',
   ...TOOLS.map((t) => t.program),
@@ -75,7 +81,7 @@ export function realBootHost({
       for (const folder of ENTRY_FOLDERS)
         for (const name of (await files.list(at(`${folder}/entries`))).slice(0, MAX_ENTRIES))
           entries.push(`${folder}/entries/${name}`)
-      for (const path of [...READ, FIRMWARE_DEFAULT, ...entries]) {
+      for (const path of [...READ, FIRMWARE_DEFAULT, REBOOT_REQUEST, ...entries]) {
         const found = (await files.stat(at(path))) && (await files.read(at(path)))
         if (found !== undefined) content.set(path, found)
       }
@@ -87,8 +93,8 @@ export function realBootHost({
     async carryOut(steps) {
       for (const step of steps) await carryOut(files, { at, overwrite }, step)
     },
-    query: async (command) => {
-      const { problem, stdout } = await run(command, QUERY_TIMEOUT_MS)
+    query: async (command, mostBytes) => {
+      const { problem, stdout } = await run(command, QUERY_TIMEOUT_MS, mostBytes)
       return problem === undefined ? stdout.text : undefined
     },
     change: async (command) => {
@@ -98,8 +104,9 @@ export function realBootHost({
   }
 }
 
-function run([program = '', ...args]: readonly string[], timeoutMs: number) {
-  return programOutput({ program, args, timeoutMs, maxBytes: KEPT_BYTES, environment: ENVIRONMENT })
+function run([program = '', ...args]: readonly string[], timeoutMs: number, mostBytes?: number) {
+  const call = { program, args, timeoutMs, maxBytes: mostBytes ?? KEPT_BYTES, environment: ENVIRONMENT }
+  return programOutput({ ...call, ...defined({ floodBytes: mostBytes }) })
 }
 
 async function carryOut(
@@ -130,6 +137,27 @@ async function carryOut(
 
 /** GRUB reads the block where it is on the disk, so it is neither renamed nor truncated. */
 async function inPlace(path: string, content: Buffer): Promise<void> {
+  try {
+    await overwritten(path, content)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EROFS') throw error
+    await overwrittenBelowReadOnly(path, content)
+  }
+}
+
+/** Hosts of bootc mount /boot read-only. It is made writable for this program alone, in a mount namespace that ends with it. */
+async function overwrittenBelowReadOnly(path: string, content: Buffer): Promise<void> {
+  const { point } = mountAt(await readFile('/proc/self/mountinfo', 'utf8'), path)
+  const script = 'mount -o remount,rw "$1"; printf %s "$3" | dd of="$2" conv=notrunc,fsync status=none'
+  const args = ['/bin/sh', '-ec', script, 'sh', point, path, content.toString('utf8')]
+  const { problem, stderr } = await run(['/usr/bin/unshare', '--mount', ...args], QUERY_TIMEOUT_MS)
+  const written = problem === undefined ? await readFile(path) : undefined
+  if (written?.equals(content) === true) return
+  const why = `${path} is below a read-only mount: ${problem ?? 'it was not written'}: ${stderr.text.trim().slice(-SHOWN)}`
+  throw new KubeNodeError(agentErrors.KN8099({ why }), { retry: 'later' })
+}
+
+async function overwritten(path: string, content: Buffer): Promise<void> {
   const handle = await open(path, 'r+')
   try {
     const { bytesWritten } = await handle.write(content, 0, content.length, 0)
@@ -152,6 +180,11 @@ async function freeBytesIn(path: string): Promise<number | undefined> {
 
 /** The file system that holds this path, of `/proc/self/mountinfo`: the longest mount point, and of several there the last. */
 export function mountOf(mountinfo: string, path: string): BootTree['boot'] {
+  const { type, device } = mountAt(mountinfo, path)
+  return { type, device }
+}
+
+function mountAt(mountinfo: string, path: string): BootTree['boot'] & { readonly point: string } {
   let best = { point: '', type: '', device: '' }
   for (const line of mountinfo.split('\n')) {
     const [before = '', after = ''] = line.split(' - ')
@@ -162,5 +195,5 @@ export function mountOf(mountinfo: string, path: string): BootTree['boot'] {
     if (point === undefined || point.length < best.point.length) continue
     if (point === '/' || path === point || path.startsWith(`${point}/`)) best = { point, type, device }
   }
-  return { type: best.type, device: best.device }
+  return best
 }

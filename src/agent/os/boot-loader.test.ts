@@ -247,7 +247,8 @@ const unset = (tree: BootTree, path: string, content: Buffer | undefined): BootT
 })
 test.each([
   ['nothing known', () => unset(debian(), '/boot/grub/grub.cfg', undefined), /neither the configuration of GRUB/],
-  ['bootc', () => ({ ...debian(), paths: new Set(['/run/ostree-booted']) }), /cannot boot a deployment once/],
+  ['bootc', () => ({ ...debian(), paths: new Set(['/run/ostree-booted']) }), /boots whole images.*name os\.images/],
+  ['RAUC', () => ({ ...debian(), paths: new Set(['/etc/rauc/system.conf']) }), /A\/B images of RAUC.*not known/],
   ['no block', () => unset(debian(), '/boot/grub/grubenv', undefined), /grubenv is missing/],
   [
     'a block of others',

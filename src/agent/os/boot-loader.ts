@@ -70,15 +70,19 @@ const steps = (...all: readonly BootStep[]): Steps => ({ kind: 'Steps', steps: a
 const refused = (missing: string): Steps => ({ kind: 'Refused', missing })
 const unknown = (missing: string): Found => ({ name: 'unknown', missing })
 
+/** On hosts of OSTree, and so of bootc. */
+export const OSTREE = '/run/ostree-booted'
+export const RAUC = ['/etc/rauc/system.conf', '/usr/lib/rauc/system.conf'] as const
+
 export function bootLoaderOf(tree: BootTree): Found {
-  if (tree.paths.has('/run/ostree-booted'))
-    return unknown('bootc and ostree cannot boot a deployment once: their next boot is always the default')
-  for (const folder of ['/boot/grub', '/boot/grub2']) {
-    const config = tree.files.get(`${folder}/grub.cfg`)
-    if (config !== undefined) return grubOf(tree, folder, config.toString('utf8'))
-  }
-  for (const folder of ['/boot', '/efi', '/boot/efi'])
-    if (tree.paths.has(`${folder}/loader/loader.conf`)) return systemdBootOf(tree, folder)
+  if (tree.paths.has(OSTREE))
+    return unknown('this host boots whole images, so packages of a kernel are not for it: name os.images')
+  const rauc = RAUC.find((path) => tree.paths.has(path))
+  if (rauc !== undefined) return unknown(`this host boots A/B images of RAUC (${rauc}), which are not known here`)
+  const folder = grubFolder(tree)
+  if (folder !== undefined) return grubOf(tree, folder, textIn(tree, `${folder}/grub.cfg`))
+  for (const top of ['/boot', '/efi', '/boot/efi'])
+    if (tree.paths.has(`${top}/loader/loader.conf`)) return systemdBootOf(tree, top)
   return unknown('neither the configuration of GRUB nor that of systemd-boot is below /boot or /efi')
 }
 
@@ -91,19 +95,50 @@ const READS_NEXT = /^[ \t]{0,64}set default="\$\{next_entry\}"/m
 const READS_SAVED = /^[ \t]{0,64}set default="\$\{saved_entry\}"/m
 const READS_CUSTOM = /^[ \t]{0,64}source \S{0,64}\/custom\.cfg/m
 
-function grubOf(tree: BootTree, folder: string, config: string): Found {
-  const { type, device } = tree.boot
+export const grubFolder = (tree: BootTree): string | undefined =>
+  ['/boot/grub', '/boot/grub2'].find((folder) => tree.files.has(`${folder}/grub.cfg`))
+
+export const textIn = ({ files }: BootTree, path: string): string => files.get(path)?.toString('utf8') ?? ''
+
+export interface GrubBlock {
+  readonly variables: GrubVariables
+  readonly change: (to: GrubVariables) => Steps
+}
+
+export function grubBlock(tree: BootTree, folder: string): GrubBlock | undefined {
   const path = `${folder}/grubenv`
   const block = tree.files.get(path)
   const variables = block && parseGrubEnvironment(block)
-  if (block === undefined || variables === undefined)
-    return unknown(`${path} is missing or is not an environment block`)
+  if (block === undefined || variables === undefined) return undefined
+  return {
+    variables,
+    change: (to) => {
+      const content = grubEnvironment(to, block.length)
+      return content === undefined
+        ? refused(`${path} has no room left`)
+        : steps({ kind: 'WriteInPlace', path, content })
+    },
+  }
+}
+
+export const noBlock = (folder: string): string => `${folder}/grubenv is missing or is not an environment block`
+
+/** Why GRUB cannot write its block; undefined when it can. */
+export const notWritable = ({ boot: { type, device } }: BootTree): string | undefined =>
+  !WRITABLE.has(type) || STACKED.test(device)
+    ? `GRUB cannot write to ${type} on ${device}, so an entry that is booted once would be booted again`
+    : undefined
+
+function grubOf(tree: BootTree, folder: string, config: string): Found {
+  const block = grubBlock(tree, folder)
+  if (block === undefined) return unknown(noBlock(folder))
+  const { variables, change } = block
   if (!READS_NEXT.test(config) || !READS_SAVED.test(config))
     return unknown(
       `${folder}/grub.cfg does not read saved_entry: set GRUB_DEFAULT=saved in /etc/default/grub, and write it again`,
     )
-  if (!WRITABLE.has(type) || STACKED.test(device))
-    return unknown(`GRUB cannot write to ${type} on ${device}, so an entry that is booted once would be booted again`)
+  const fixed = notWritable(tree)
+  if (fixed !== undefined) return unknown(fixed)
   if ((variables.get('saved_entry') ?? '') === '')
     return unknown(
       'saved_entry is not set, so it is unknown what boots by default: run grub-set-default with the running kernel',
@@ -122,10 +157,6 @@ function grubOf(tree: BootTree, folder: string, config: string): Found {
     return after === ownMenu ? [] : [{ kind: 'Write', path: custom, content: Buffer.from(after) }]
   }
   const isKnown = (id: string) => entries.some((e) => e.id === id)
-  const change = (to: GrubVariables): Steps => {
-    const content = grubEnvironment(to, block.length)
-    return content === undefined ? refused(`${path} has no room left`) : steps({ kind: 'WriteInPlace', path, content })
-  }
   return {
     name: 'grub',
     entries,
@@ -155,7 +186,7 @@ const IS_NEWEST = /^gnulinux-simple-/
 export const setDefault = ({ entries, byDefault }: BootLoader): BootEntry | undefined =>
   entries.find((e) => e.id === byDefault && e.kernel !== undefined && !IS_NEWEST.test(e.id) && !isRecovery(e))
 
-const without = (variables: GrubVariables, name: string): GrubVariables =>
+export const without = (variables: GrubVariables, name: string): GrubVariables =>
   new Map([...variables].filter(([n]) => n !== name))
 
 /** What runs has the same kernel and arguments. Its arguments may have been changed since in the configuration: then another entry of the same kernel. */

@@ -3,7 +3,7 @@ import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { agentErrors } from '../agent-errors.ts'
-import type { OsPort } from './port.ts'
+import type { Mismatch, OsPort } from './port.ts'
 
 interface Version {
   readonly id: string
@@ -23,7 +23,7 @@ export class KernelSwitch {
     return this.#for(spec) !== undefined
   }
 
-  async mismatch({ id, spec }: Version): Promise<string | undefined> {
+  async mismatch({ id, spec }: Version): Promise<Mismatch | undefined> {
     return this.#for(spec)?.mismatch({ slot: id, spec })
   }
 
@@ -38,10 +38,12 @@ export class KernelSwitch {
 
   /** After the reboot. A boot loader that gave the kernel up has booted the one before. */
   async demandBooted(version: Version): Promise<void> {
-    const what = await this.mismatch(version)
-    if (what === undefined) return
-    const { component, version: name } = version.spec
-    throw new KubeNodeError(agentErrors.KN8098({ component, version: name, what }))
+    const mismatch = await this.mismatch(version)
+    const { id, spec } = version
+    if (mismatch === undefined) return this.#for(spec)?.putOnTrial({ slot: id, spec })
+    throw new KubeNodeError(
+      agentErrors.KN8098({ component: spec.component, version: spec.version, what: mismatch.what }),
+    )
   }
 
   async confirm(spec: MachineComponentSpec | undefined, before: string | undefined): Promise<void> {
@@ -51,7 +53,7 @@ export class KernelSwitch {
   /** A boot loader that is no longer known must not keep the switch open. Its default was never changed, or the kernel was healthy once. */
   async giveUp(spec: MachineComponentSpec | undefined, before: string | undefined): Promise<void> {
     try {
-      await this.#evenDamaged(spec, before)?.disarm(before)
+      await this.#evenDamaged(spec, before)?.disarm(before, spec)
     } catch (error) {
       if (!isKubeNodeError(error)) throw error
       this.#log.warn('cannot disarm the kernel', { error: messageOf(error) })

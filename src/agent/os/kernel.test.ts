@@ -3,18 +3,17 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts'
+import { BootedMachine } from '#test/doubles/node/booted-machine.ts'
 import { FakeBootMachine, debianEntry, packageOf } from '#test/doubles/node/fake-boot-machine.ts'
 import { FakeNode, type FakeNodeOptions, type TestOrder } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
-import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { isAtRest } from '../components/record.ts'
+import { writeDurably } from '../files/durable.ts'
 import type { ProbeAnswer } from '../components/probe.ts'
 import { slotFolder } from '../node-dir.ts'
 
 const publisher = newPublisher()
 const HOST = '6.1.0-20-amd64'
 const kernelOf = (version: string): string => `6.1.0-${version}-amd64`
-const STEP_MS = 200
 const PROBES = [{ name: 'p', tcp: { port: 1 }, interval: '1s', timeout: '1s', settle: '2s' }]
 
 function kernel(
@@ -45,94 +44,21 @@ const releases = [
   kernel('broken'),
   kernel('rescue', { bootArguments: ['systemd.unit=rescue.target'] }),
   kernel('20', {}, packageOf(HOST)),
+  kernel('image', {
+    packages: undefined,
+    images: [{ arch: 'amd64', image: `r.example.com/os@sha256:${'a'.repeat(64)}` }],
+  }),
   kernel('20-2', { kernel: HOST }, `${packageOf(HOST)} 2 `),
 ]
 const order = (version: string, attempt: number): TestOrder => ({ version, attempt, switch: { attempt, permit: 'p' } })
 
-class Machine {
-  readonly clock = new VirtualClock()
-  boots = 1
-  reboots = 0
-  readonly requestedIn = new Set<number>()
-  options: Partial<FakeNodeOptions> = {}
-  /** The kernel that runs has this answer. */
-  probe: (kernel: string) => ProbeAnswer = () => ({ kind: 'Pass' })
-  /** The kernel that runs reaches no API server. */
-  isApiAway: (kernel: string) => boolean = () => false
-  node: FakeNode
-  readonly host: FakeBootMachine
-
+class Machine extends BootedMachine<FakeBootMachine> {
   constructor(host: FakeBootMachine) {
-    this.host = host
-    this.node = this.#agent()
+    super(host, 'kernel', { publisher, releases })
   }
 
   static async new(disk = new MemoryFiles()): Promise<Machine> {
     return new Machine(await FakeBootMachine.with(disk, HOST))
-  }
-
-  get disk(): MemoryFiles {
-    return this.host.disk
-  }
-
-  #agent(): FakeNode {
-    const { clock, disk, boots, host } = this
-    const probe = () => this.probe(host.running.kernel)
-    const machine = { disk, bootId: `boot-${boots}`, bootHost: host.host() }
-    const node = new FakeNode({ publisher, releases, clock, probe, ...machine, ...this.options }, 'kernel')
-    node.apiIsAway = this.isApiAway(host.running.kernel)
-    return node
-  }
-
-  async start(to: TestOrder | undefined): Promise<void> {
-    this.node = this.#agent()
-    await this.node.start()
-    this.node.obey(to)
-  }
-
-  /** The power goes, or the agent's request is served. */
-  async boot(disk = this.disk): Promise<void> {
-    await this.node.worker.close()
-    this.host.disk = disk
-    await this.host.boot()
-    this.boots++
-  }
-
-  /** Through every requested reboot, until nothing changes any longer. */
-  async run(to: TestOrder, forMs = 10_000): Promise<void> {
-    await this.start(to)
-    let atRest = 0
-    for (let ms = 0; ms < forMs; ms += STEP_MS) {
-      await this.clock.advance(STEP_MS)
-      if (this.disk.isDead) return
-      if (this.node.reboots === 0) {
-        atRest = this.record && isAtRest(this.record) && this.record.target.attempt === to.attempt ? atRest + 1 : 0
-        if (atRest === 4) break
-        continue
-      }
-      this.reboots++
-      this.requestedIn.add(this.boots)
-      // The power may go while GRUB writes its block.
-      await this.boot().catch((e: unknown) => {
-        if (!this.disk.isDead) throw e
-      })
-      if (this.disk.isDead) return
-      await this.start(to)
-    }
-    await this.node.worker.close()
-  }
-
-  get record() {
-    return this.node.worker.record
-  }
-
-  /** What runs, what was decided, and what would boot after any number of power cuts. */
-  async state(): Promise<readonly unknown[]> {
-    const running = this.host.running.kernel
-    await this.host.boot()
-    const next = this.host.running.kernel
-    await this.host.boot()
-    return [running, this.record?.state, this.record?.current?.version, next, this.host.running.kernel]
   }
 }
 
@@ -344,6 +270,18 @@ describe('refuses before anything is changed', () => {
       /^KN8097: .*Linux 6.1.0-broken-amd64: dependency/,
     ],
     ['a boot argument for a shell', 'rescue', async () => undefined, /^KN8019: .*the boot argument systemd.unit=/],
+    [
+      'a whole image',
+      'image',
+      async () => undefined,
+      /^KN8019: .*this host does not boot images: \/run\/ostree-booted/,
+    ],
+    [
+      'a whole image, on a host of RAUC',
+      'image',
+      (m: Machine) => writeDurably(m.disk, '/etc/rauc/system.conf', ''),
+      /^KN8019: .*boots A\/B images of RAUC.*not known here/,
+    ],
     ['a package in place of the running kernel', '20-2', async () => undefined, /^KN8097: .*it would replace 1,/],
   ] as const)('%s', async (_, version, given, message) => {
     const machine = await Machine.new()

@@ -1,4 +1,4 @@
-// The kernel that a machine boots, as a component. Invariant: until `confirm`, the default is what it was before, and what runs is never removed.
+// A kernel from packages, as a component. Invariant: until `confirm`, the default is what it was before, and what runs is never removed.
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -14,7 +14,7 @@ import { type BootEntry, BOOT_MARK, isOwn, isRecovery, ownEntryId, slotIn } from
 import type { BootHost } from './boot-host.ts'
 import { type BootLoader, type BootTree, type Steps, bootLoaderOf, setDefault } from './boot-loader.ts'
 import { TOOLS, toolFor } from './packages.ts'
-import type { OsPort, OsVersion } from './port.ts'
+import type { Mismatch, OsPort, OsVersion } from './port.ts'
 
 export interface OsDeps {
   readonly host: BootHost
@@ -85,6 +85,9 @@ export class OperatingSystem implements OsPort {
     await this.#carryOut((await this.#loader()).arm(ownEntryId(slot)))
   }
 
+  /** The default is the version before until `confirm`. */
+  async putOnTrial(): Promise<void> {}
+
   async disarm(before: string | undefined): Promise<void> {
     const loader = await this.#loader()
     const isThere = loader.entries.some((e) => e.id === before)
@@ -100,7 +103,12 @@ export class OperatingSystem implements OsPort {
     await this.#carryOut(loader.confirm(running.id))
   }
 
-  async mismatch({ slot, spec }: OsVersion): Promise<string | undefined> {
+  async mismatch(version: OsVersion): Promise<Mismatch | undefined> {
+    const what = await this.#difference(version)
+    return what === undefined ? undefined : { what, booted: 'Other' }
+  }
+
+  async #difference({ slot, spec }: OsVersion): Promise<string | undefined> {
     const running = await this.#deps.host.running()
     const { kernel, bootArguments = [] } = osOf(spec)
     if (running.kernel !== kernel) return `Linux ${running.kernel} runs, not ${kernel}`

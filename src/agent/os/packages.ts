@@ -12,8 +12,8 @@ interface FoundPackage {
   readonly isAbsent: boolean
 }
 
-/** Standard output, or undefined when the program failed. */
-export type Query = (command: readonly string[]) => Promise<string | undefined>
+/** Standard output, or undefined when the program failed. `mostBytes`: an answer that is longer is none; without it only the end is kept. */
+export type Query = (command: readonly string[], mostBytes?: number) => Promise<string | undefined>
 /** Why it failed; undefined when it did not. */
 export type Change = (command: readonly string[]) => Promise<string | undefined>
 

@@ -6,6 +6,13 @@ export interface OsVersion {
   readonly spec: MachineComponentSpec
 }
 
+/** Why a version does not run. */
+export interface Mismatch {
+  readonly what: string
+  /** This: it was booted, and is not what it says. Unknown: what was booted could not be read. */
+  readonly booted: 'Other' | 'This' | 'Unknown'
+}
+
 export interface OsPort {
   /** Why this host cannot boot such a version once and go back by itself; undefined when it can. */
   refusal(spec: MachineComponentSpec): Promise<string | undefined>
@@ -15,12 +22,14 @@ export interface OsPort {
   byDefault(): Promise<string | undefined>
   /** The next boot, and only that one, is this version. */
   arm(version: OsVersion): Promise<void>
-  /** Takes `arm` back; `before` is what boots by default again. */
-  disarm(before: string | undefined): Promise<void>
+  /** This version runs, and is not judged yet: from now on the next boot is the version before. */
+  putOnTrial(version: OsVersion): Promise<void>
+  /** Takes `arm` back; `before` is what boots by default again. `failed`: undefined where its slot is damaged. */
+  disarm(before: string | undefined, failed?: MachineComponentSpec): Promise<void>
   /** Makes what runs the default. */
   confirm(): Promise<void>
-  /** Why this version does not run; undefined when it does. */
-  mismatch(version: OsVersion): Promise<string | undefined>
+  /** Undefined: this version runs. */
+  mismatch(version: OsVersion): Promise<Mismatch | undefined>
   /** Removes own entries and kernels that belong to none of these, never what runs. */
   tidy(kept: readonly OsVersion[]): Promise<void>
 }

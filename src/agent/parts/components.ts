@@ -14,7 +14,7 @@ import { groundHere, preflightOnNode } from '../preflight/on-node.ts'
 import { readNodeFacts } from '../preflight/read.ts'
 import { KeptReading } from '../kept-reading.ts'
 import { realBootHost } from '../os/boot-host.ts'
-import { OperatingSystem } from '../os/os.ts'
+import { HostOs } from '../os/host-os.ts'
 import type { Processes } from '../supervise/port.ts'
 import type { PartsContext } from './context.ts'
 
@@ -34,7 +34,7 @@ export function buildComponents(context: PartsContext, needs: ComponentsNeeds): 
   const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts), ground: groundHere(dir) })
   const secrets = { machine, privateKey: async () => session.sealing.privateKey }
   const os = context.isHost
-    ? new OperatingSystem({ host: realBootHost({ files }), files, dir, log: base.log })
+    ? new HostOs({ host: realBootHost({ files }), files, dir, log: base.log, arch: platform.arch })
     : undefined
   const server = new KeptReading(clock, session.serverVersion, () => components.wakeStaged())
   const components: AllComponents = new AllComponents({

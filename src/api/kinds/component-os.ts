@@ -1,4 +1,4 @@
-// What a component of type OS boots: a kernel from packages of the distribution, with boot arguments.
+// What a component of type OS boots: a kernel from packages of the distribution, with boot arguments, or a whole image with its own.
 import * as s from '../build.ts'
 import { check } from '../extras.ts'
 
@@ -30,7 +30,17 @@ const argument = s.refine(
   },
 )
 
-export const os = s.rule(
+const image = s.obj('The image for one architecture.', {
+  arch: s.choice('Processor architecture.', ['amd64', 'arm64', 'riscv64', 'ppc64le', 's390x']),
+  image: s.str('Repository and digest of the image. A tag is refused: it could name another image tomorrow.', {
+    min: 74,
+    max: 512,
+    pattern: '^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)+@sha256:[0-9a-f]{64}$',
+    expects: 'a repository and a digest, such as registry.example.com/os/node@sha256:…',
+  }),
+})
+
+const withPackages = s.rule(
   s.obj('The kernel of a component of type OS.', {
     kernel: s.str('Release of the kernel, as uname -r prints it.', {
       min: 3,
@@ -52,6 +62,13 @@ export const os = s.rule(
         { min: 1, max: 32 },
       ),
     ),
+    images: s.optional(
+      s.mapList(
+        'Whole images, one per architecture, for hosts that bootc updates. The host pulls them from their registry. The kernel and its arguments are those of the image.',
+        image,
+        { keys: ['arch'], min: 1, max: 8 },
+      ),
+    ),
   }),
   {
     cel: "has(self.packages) ? self.packages.all(p, p.endsWith('.deb')) || self.packages.all(p, p.endsWith('.rpm')) : true",
@@ -59,3 +76,10 @@ export const os = s.rule(
     holds: ({ packages = [] }) => ['.deb', '.rpm'].some((end) => packages.every((p) => p.endsWith(end))),
   },
 )
+
+export const os = s.rule(withPackages, {
+  cel: 'has(self.images) ? !has(self.packages) && !has(self.bootArguments) : true',
+  message: 'images have their own packages and boot arguments (/usr/lib/bootc/kargs.d)',
+  holds: ({ images, packages, bootArguments }) =>
+    images === undefined || (packages === undefined && bootArguments === undefined),
+})

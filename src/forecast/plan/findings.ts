@@ -98,11 +98,17 @@ function skippedText({ cluster, skipped }: ClusterPrediction): RichText {
   return rich`${cluster}: ${own(counted(skipped.length, 'machine is', 'machines are'))} skipped: ${someTexts(each, MOST_SKIPPED)}`
 }
 
-function kernelText(cluster: string, { from, to, bootArguments, sharedWith, machines }: KernelChange): RichText {
+function kernelText(cluster: string, change: KernelChange): RichText {
+  const { from, to, bootArguments, images, sharedWith, machines } = change
   const before = from === undefined ? own('unknown') : from
   const more = bootArguments.length === 0 ? [] : rich` with ${names(bootArguments, MOST_NAMED)}`
+  const whole = images.length === 0 ? [] : rich` in image ${names(images, MOST_NAMED)}`
   const shared = sharedWith.length === 0 ? [] : rich`, shared with ${names(sharedWith, MOST_NAMED)}`
-  return rich`${cluster}: Linux ${before} → ${to}${more} on ${own(counted(machines, 'machine'))}, one reboot each${shared}; a kernel that does not come up is followed by the one before`
+  const end =
+    images.length === 0
+      ? rich`a kernel that does not come up is followed by the one before`
+      : rich`an image that does not come up is followed by the one before, and hosts whose GRUB does not count boots refuse it`
+  return rich`${cluster}: Linux ${before} → ${to}${more}${whole} on ${own(counted(machines, 'machine'))}, one reboot each${shared}; ${end}`
 }
 
 type Found = readonly [PlanFinding['level'], RichText]

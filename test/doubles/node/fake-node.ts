@@ -10,7 +10,7 @@ import type { PermitReading } from '#agent/components/permit-reading.ts'
 import type { ComponentOrder } from '#api/kinds/machine.ts'
 import { ComponentWorker } from '#agent/components/worker.ts'
 import type { BootHost } from '#agent/os/boot-host.ts'
-import { OperatingSystem } from '#agent/os/os.ts'
+import { HostOs } from '#agent/os/host-os.ts'
 import { type Mate, mateOf } from '#agent/components/shared-reboot.ts'
 import { readSlot } from '#agent/components/slot.ts'
 import { stage } from '#agent/components/stage.ts'
@@ -214,7 +214,7 @@ export class FakeNode {
         yield all.subarray(from)
       },
     }
-    const os = o.bootHost && new OperatingSystem({ host: o.bootHost, files, dir, log: silentLogger })
+    const os = o.bootHost && new HostOs({ host: o.bootHost, files, dir, log: silentLogger, arch: 'amd64' })
     this.processes.onChange(() => this.worker.wake())
     this.worker = new ComponentWorker(
       {

@@ -61,6 +61,7 @@ export class Kernels {
         else loader.once = kernel
         return Promise.resolve()
       },
+      putOnTrial: () => Promise.resolve(),
       disarm: (before) => {
         loader.once = undefined
         if (before !== undefined) loader.byDefault = before
@@ -73,7 +74,11 @@ export class Kernels {
       },
       mismatch: ({ spec }) => {
         const kernel = spec.os?.kernel ?? ''
-        return Promise.resolve(loader.running === kernel ? undefined : `Linux ${loader.running} runs, not ${kernel}`)
+        return Promise.resolve(
+          loader.running === kernel
+            ? undefined
+            : { what: `Linux ${loader.running} runs, not ${kernel}`, booted: 'Other' },
+        )
       },
       tidy: () => Promise.resolve(),
     }

@@ -183,6 +183,10 @@ export const REJECTED: readonly Rejected[] = [
         'type OS has neither install nor service: what its archive holds is in os.packages',
       ],
       [{ '/spec/artifacts': undefined }, 'os.packages requires artifacts'],
+      [
+        { '/spec/os/images': [{ arch: 'amd64', image: `registry.example.com/os@sha256:${'a'.repeat(64)}` }] },
+        'images have their own packages and boot arguments (/usr/lib/bootc/kargs.d)',
+      ],
       [{ '/spec/os/packages': ['a.deb', 'b.rpm'] }, 'the packages must be all .deb or all .rpm'],
     ] as const
   ).map(([changes, message]): Rejected => ({ kind: machineComponent, changes, message, base: KERNEL })),
