@@ -208,6 +208,10 @@ export const REASONS = {
   ProbeFailed: because('components', 'A probe of the component fails.'),
   RolledBackByAgent: because('components', 'The agent rolled back to the previous version.'),
   RebootShared: because('components', 'The agent rolled back because another component that shared the reboot failed.'),
+  Unreadable: because(
+    'components',
+    'What was installed, or what the machine booted, can no longer be read on the node, so its health is unknown.',
+  ),
   CrashLooping: because(
     'components',
     'The process of the component exited or froze; the message has the cause and the last output.',

@@ -101,6 +101,7 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   ProbeFailed: operator('reads the log of the component', DESCRIBE),
   RolledBackByAgent: author('corrects or reverts the version', DESCRIBE),
   RebootShared: author('corrects or reverts the other component; this one is tried again by itself', DESCRIBE),
+  Unreadable: operator('checks the disk of the node, then retries the rollout', DESCRIBE),
   CrashLooping: operator('reads the last output of the component', DESCRIBE),
   Rebooting: itself,
   FileChanged: itself,

@@ -2,6 +2,7 @@
 // an unknown state never disrupts. Crashed processes are restarted under the local brake, without a permit.
 import type { Reason } from '#api/catalogue.ts'
 import { defined } from '#lib/defined.ts'
+import { formatDuration } from '#lib/duration.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import type { ComponentOrder } from '#api/kinds/machine.ts'
@@ -37,6 +38,11 @@ export interface StartFailure {
   readonly problem: string
   /** Milliseconds until the next retry; another version may arrive first. */
   readonly backoffMs: number
+}
+
+export interface Unreadable {
+  readonly what: string
+  readonly forMs: number
 }
 
 export interface Missing {
@@ -80,6 +86,8 @@ export interface ComponentSeen {
   readonly isKernel?: boolean
   /** Absent where machines do not reboot. */
   readonly boot?: Boot | undefined
+  /** What is needed to judge the version in use cannot be read: its slot, or what the machine booted. */
+  readonly unreadable?: Unreadable | undefined
   /** The other components of the machine, where a reboot is to be prepared, is pending, or was shared. */
   readonly mates?: readonly Mate[]
 }
@@ -127,6 +135,9 @@ export interface ComponentPlan {
 
 /** How often permits are read while an order waits for a Granted permit. */
 const PERMIT_RETRY_MS = 5_000
+
+/** How long what is needed to judge a version may be unreadable: a disk that is being checked, or a host under load, answers before. */
+export const UNREADABLE_WITHIN_MS = 120_000
 
 /** After a file in the way is moved, the component is installed within seconds. */
 const FOREIGN_POLL_MS = 3_000
@@ -325,6 +336,7 @@ function planOpenSwitch(seen: ComponentSeen): ComponentPlan {
       because: 'RebootShared',
       reason: `${shared.component} shared the reboot and failed`,
     })
+  if (seen.unreadable !== undefined) return planUnreadable(seen.unreadable)
   const second = open?.secondStart
   if (second?.isStarted === false) return startAgain(second.how)
   const isOver = process === 'Crashed' || process === 'Frozen' || (process === 'Ended' && probes.verdict === 'Failing')
@@ -345,6 +357,17 @@ function planOpenSwitch(seen: ComponentSeen): ComponentPlan {
     default:
       return assertNever(probes.verdict)
   }
+}
+
+/** A version that cannot be judged does not stay. */
+function planUnreadable({ what, forMs }: Unreadable): ComponentPlan {
+  const bound = formatDuration(UNREADABLE_WITHIN_MS)
+  return forMs >= UNREADABLE_WITHIN_MS
+    ? act({ kind: 'RollBack', because: 'Unreadable', reason: `${what}, for ${bound}` })
+    : wait(
+        `${what}; unless it can be read within ${bound}, the version before comes back`,
+        UNREADABLE_WITHIN_MS - forMs,
+      )
 }
 
 const INTERRUPTED_ROLLBACK = 'the rollback was interrupted'

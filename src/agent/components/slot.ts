@@ -53,6 +53,9 @@ export const readSlot = async ({ files, dir }: SlotDeps, component: string, slot
     isObject(v) && isObject(v['spec']) ? (v['spec'] as unknown as MachineComponentSpec) : undefined,
   )
 
+export const unreadableSlot = ({ version, id }: Pick<Slot, 'version' | 'id'>): string =>
+  `what was installed of ${version} cannot be read on the disk (slot ${id})`
+
 /** Caches the definition in one slot. A missing one is read again next time. */
 export class KeptSpec {
   readonly #deps: SlotDeps

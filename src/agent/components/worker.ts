@@ -17,18 +17,20 @@ import {
   type ComponentSeen,
   type Missing,
   type ProbeReading,
+  type Unreadable,
 } from './plan.ts'
 import type { PermitReading } from './permit-reading.ts'
 import { Probing } from './probing.ts'
 import { isAtRest, type ComponentRecord, type OnRemoval, type RemovalPlan } from './record.ts'
 import { RemovalOutlook } from './removal-outlook.ts'
-import { KeptSpec } from './slot.ts'
+import { KeptSpec, unreadableSlot } from './slot.ts'
 import { Staging } from './staging.ts'
 import { StartTries } from './start-tries.ts'
 import { isPowerLoss, Switcher } from './switch.ts'
 import { Visits } from './visits.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 import { KernelSwitch } from '../os/kernel-switch.ts'
+import type { Mismatch } from '../os/port.ts'
 
 /** Delay after an action failed for a temporary reason. */
 const ACT_RETRY_MS = 2_000
@@ -64,6 +66,7 @@ export class ComponentWorker {
   #foreign: readonly string[] = []
   readonly #adoption: AdoptionCheck
   readonly #removal: RemovalOutlook
+  #unreadableSince: number | undefined
 
   constructor(deps: WorkerDeps, component: string) {
     this.component = component
@@ -289,6 +292,7 @@ export class ComponentWorker {
     const isNodeFrozen = (await this.#deps.isNodeFrozen?.()) ?? false
     if (isNodeFrozen) this.#asks.refuseAll()
     const needs = await this.#stagedNeeds(record)
+    const mismatch = await this.#mismatch(record, spec)
     return {
       order: this.#order,
       record,
@@ -296,7 +300,8 @@ export class ComponentWorker {
       end: processes.end(this.component),
       brakeMs: processes.brakeMs(this.component),
       startFailure,
-      probes: await this.#judged(record, spec),
+      probes: this.#judged(mismatch),
+      unreadable: this.#unreadable(record, spec, mismatch),
       permit: this.#permit,
       isNodePending: this.#isNodePending,
       missingRequirement: await this.#missing(record),
@@ -334,16 +339,31 @@ export class ComponentWorker {
     return { needsReboot: spec?.disruption === 'Reboot', isKernel: this.#kernel.isOf(spec) }
   }
 
+  async #mismatch({ current }: Partial<ComponentRecord> = {}, spec: MachineComponentSpec | undefined) {
+    return current === undefined || spec === undefined ? undefined : this.#kernel.mismatch({ id: current.id, spec })
+  }
+
   /** A kernel is healthy while it is the one that runs. */
-  async #judged(record: ComponentRecord | undefined, spec: MachineComponentSpec | undefined): Promise<ProbeReading> {
-    const id = record?.current?.id
-    const mismatch = id === undefined || spec === undefined ? undefined : await this.#kernel.mismatch({ id, spec })
+  #judged(mismatch: Mismatch | undefined): ProbeReading {
     if (mismatch === undefined) return this.probes
     return {
       verdict: mismatch.booted === 'Unknown' ? 'Unknown' : 'Failing',
       isSettled: false,
       message: mismatch.what,
     }
+  }
+
+  /** Of the version in use, and for how long already. */
+  #unreadable(
+    { current }: Partial<ComponentRecord> = {},
+    spec: MachineComponentSpec | undefined,
+    mismatch: Mismatch | undefined,
+  ): Unreadable | undefined {
+    const unknown = mismatch?.booted === 'Unknown' ? mismatch.what : undefined
+    const what = current !== undefined && spec === undefined ? unreadableSlot(current) : unknown
+    const now = this.#deps.clock.monotonic()
+    this.#unreadableSince = what === undefined ? undefined : (this.#unreadableSince ?? now)
+    return what === undefined ? undefined : { what, forMs: now - (this.#unreadableSince ?? now) }
   }
 
   async #act(action: ComponentAction): Promise<void> {

@@ -5,7 +5,8 @@ import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { readManifest } from '../components/manifest.ts'
-import { readSlot } from '../components/slot.ts'
+import { UNREADABLE_WITHIN_MS } from '../components/plan.ts'
+import { readSlot, unreadableSlot } from '../components/slot.ts'
 import type { ComponentWorker } from '../components/worker.ts'
 import type { Processes } from '../supervise/port.ts'
 import { closelyWatched, inspectFiles, inspectLinks, type Finding, type InUse } from './inspect.ts'
@@ -59,6 +60,8 @@ export class DriftWatch {
   readonly #deps: DriftDeps
   readonly #watched = new Map<string, Watched>()
   readonly #touches: Touches
+  /** When a slot was first seen to be unreadable. */
+  readonly #lostSince = new Map<string, number>()
   #timer: { cancel(): void } | undefined
   #soon: { cancel(): void } | undefined
   #isClosed = false
@@ -141,13 +144,15 @@ export class DriftWatch {
 
   #forget(component: string): void {
     this.#watched.delete(component)
+    this.#lostSince.delete(component)
     this.#touches.forget(component)
   }
 
   async #inspect(worker: ComponentWorker): Promise<void> {
     const { component, record } = worker
     const watched = record?.current === undefined ? undefined : await this.#watch(component, record.current.id)
-    if (watched === undefined) return worker.setDrift(undefined)
+    if (watched === undefined) return worker.setDrift(await this.#lost(worker))
+    this.#lostSince.delete(component)
     const { clock, processes, inspectRunning } = this.#deps
     const { inUse } = watched
     // Read both before the check: a later change is reported as an event, or shows up as a difference.
@@ -177,6 +182,20 @@ export class DriftWatch {
     }
     const additions = (await processes.additions?.(component)) ?? []
     worker.setDrift(plan.report ?? failed[0]?.slice(0, 200), [...leftPaths(findings, watched.left), ...additions])
+  }
+
+  /** Nothing of it can be compared, and after a restart no probe runs. The set then requests a fresh copy. */
+  async #lost({ component, record }: ComponentWorker): Promise<string | undefined> {
+    const current = record?.current
+    const isThere = current === undefined || (await readSlot(this.#deps, component, current.id)) !== undefined
+    if (isThere) {
+      this.#lostSince.delete(component)
+      return undefined
+    }
+    const now = this.#deps.clock.monotonic()
+    const since = this.#lostSince.get(component) ?? now
+    this.#lostSince.set(component, since)
+    return now - since >= UNREADABLE_WITHIN_MS ? unreadableSlot(current) : undefined
   }
 
   async #inspectUnit({ component, slot, spec }: InUse): Promise<readonly Finding[]> {

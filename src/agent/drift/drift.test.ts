@@ -7,7 +7,7 @@ import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { writeDurably } from '../files/durable.ts'
 import type { OnName, WatchFolder } from '../files/folder-watch.ts'
-import { foreignFolder } from '../node-dir.ts'
+import { foreignFolder, slotFolder } from '../node-dir.ts'
 import { FakeNode } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { DriftWatch } from './drift-watch.ts'
@@ -259,4 +259,35 @@ test.each([
   expect([plan.heal.length, plan.giveUp.length]).toEqual([heal, giveUp])
   if (report === undefined) expect(plan.report).toBeUndefined()
   else expect(plan.report).toMatch(report)
+})
+
+test('F47 a slot that a restarted agent cannot read is drift after two minutes, and none once it can be read again', async () => {
+  const { clock, node, files } = await installed()
+  const mark = `${slotFolder(node.dir, 'beacon', node.worker.record?.current?.id ?? '')}/slot.json`
+  const whole = (await files.read(mark)) ?? ''
+  await writeDurably(files, mark, '{"spec":')
+  const watch = new DriftWatch({
+    files,
+    dir: node.dir,
+    platform: { os: 'linux', arch: 'amd64' },
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+    processes: node.processes,
+    workers: () => [node.worker],
+    inspectRunning: async () => [],
+    onHealed: () => undefined,
+    onLeft: () => undefined,
+  })
+  watch.start()
+  await clock.advance(100_000)
+  expect(node.worker.drift).toBeUndefined()
+  await clock.advance(60_000)
+  expect(node.worker.drift).toMatch(
+    /^what was installed of 1\.0\.0 cannot be read on the disk \(slot [0-9a-f]{16}-0\)$/,
+  )
+  await writeDurably(files, mark, whole)
+  await clock.advance(60_000)
+  expect(node.worker.drift).toBeUndefined()
+  await watch.close()
 })

@@ -214,6 +214,47 @@ test('a kernel whose slot is damaged in its settle window becomes the default al
   expect([...(await machine.state()), machine.reboots]).toEqual([k, 'Healthy', '30', k, k, 1])
 })
 
+/** Rebooted into its settle window, where the agent restarts and finds a slot that it cannot read. */
+async function unreadable(): Promise<{ readonly machine: Machine; readonly mark: string }> {
+  const machine = await with28()
+  machine.probe = () => ({ kind: 'Unknown', message: 'not yet' }) as unknown as ProbeAnswer
+  await machine.run(order('30', 2), 3_000)
+  expect(machine.record?.open?.phase).toBe('Probing')
+  const mark = join(slotFolder(machine.node.dir, 'kernel', machine.record?.open?.to.id ?? ''), 'slot.json')
+  machine.probe = () => ({ kind: 'Pass' })
+  return { machine, mark }
+}
+
+test('F47 a kernel whose slot cannot be read after a restart of the agent goes back within two minutes, and says why', async () => {
+  const { machine, mark } = await unreadable()
+  await writeDurably(machine.disk, mark, '{"spec":')
+  await machine.run(order('30', 2), 100_000)
+  expect([machine.record?.open?.phase, machine.node.worker.waiting]).toEqual([
+    'Probing',
+    expect.stringMatching(
+      /^what was installed of 30 cannot be read on the disk .* within 2m, the version before comes/,
+    ),
+  ])
+  await machine.run(order('30', 2), 200_000)
+  expect(machine.record).toMatchObject({
+    reason: 'Unreadable',
+    message: expect.stringMatching(/^what was .*, for 2m$/),
+  })
+  const k = kernelOf('28')
+  expect([...(await machine.state()), machine.reboots]).toEqual([k, 'RolledBack', '28', k, k, 2])
+})
+
+test('F47 a slot that can be read again within its bound changes nothing', async () => {
+  const { machine, mark } = await unreadable()
+  const whole = (await machine.disk.read(mark)) ?? ''
+  await writeDurably(machine.disk, mark, '{"spec":')
+  await machine.run(order('30', 2), 60_000)
+  await writeDurably(machine.disk, mark, whole)
+  await machine.run(order('30', 2), 200_000)
+  const k = kernelOf('30')
+  expect([...(await machine.state()), machine.reboots]).toEqual([k, 'Healthy', '30', k, k, 1])
+})
+
 test('a second component that is a kernel is refused, since each would remove the kernel of the other', async () => {
   const machine = await with28()
   const { clock, disk, host } = machine
