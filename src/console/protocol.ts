@@ -247,7 +247,7 @@ export interface RecordedGap {
   /** Left out: it lasts. */
   readonly ends?: Stamp
   readonly why: string
-  /** Empty: all kinds. */
+  /** In words: `budgets`. Empty: all kinds. */
   readonly kinds: readonly string[]
 }
 

@@ -4,6 +4,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
 import type { HomeTopic, MachinesTopic, Session } from '#console/protocol.ts'
 import { LISTED_KINDS, WATCHED, type WatchedKind } from '#console/server/watched-kinds.ts'
+import { KINDS_IN_WORDS } from '#explain/attention/kinds-in-words.ts'
 import type { KubeClient, ListOptions } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -93,7 +94,7 @@ test.each(LISTED_KINDS)(
         if (LEGAL[kind]?.includes(fields) === true) continue
         await expect
           .poll(async () => (await browser.topic<HomeTopic>('home')).rows.map((r) => r.text).join())
-          .toContain(`cluster ${hostileName(form)} is known in part: cannot be read now: ${WATCHED[kind].type.plural}`)
+          .toContain(`cluster ${hostileName(form)} is known in part: cannot be read now: ${KINDS_IN_WORDS[kind]}`)
       }
     for (const topic of TOPICS) expect((await browser.ask(`/api/topic/${topic}`)).status, topic).toBe(200)
     expect((await browser.ask('/api/search?q=n-1')).status).toBe(200)

@@ -166,7 +166,7 @@ test('home at a moment has the findings of then, and names what was not recorded
   expect(home(before).texts).not.toContain('disk is looked at')
   expect(home(after).texts).toContain('disk is looked at')
   expect(home(after).texts).toMatch(
-    /cluster prod-1 is known in part: not recorded at that time: defenderledgers, fleetbrakes, leases of the programs/,
+    /cluster prod-1 is known in part: not recorded at that time: budgets, fleet brakes, heartbeats of the programs/,
   )
   expect(home(after, other).texts).toContain('not recorded at that time')
   expect((snapshot('home', after, other) as HomeTopic).head.clusters).toEqual({ total: 2, connected: 1 })

@@ -3,6 +3,7 @@
 import type { KubeObject } from '#api/schema/object.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Steps } from '#lib/steps.ts'
+import { KINDS_IN_WORDS } from '#explain/attention/kinds-in-words.ts'
 import { type PastFacts, pastFacts } from '#explain/report/history-facts.ts'
 import { objectPagesAt } from '#history/ask/past-client.ts'
 import { clusterLifeOf } from '#history/ask/cluster-life.ts'
@@ -17,7 +18,7 @@ import { ClusterMachines } from './cluster-machines.ts'
 import { type Readable, readAs, type Rights } from './rights.ts'
 import { snapshotOf, type TopicName } from './topics.ts'
 import { OtherForm, watchedObject } from './watched-object.ts'
-import { LISTED_KINDS, WATCHED, type Watched, type WatchedKind } from './watched-kinds.ts'
+import { LISTED_KINDS, WATCHED, WATCHED_KINDS, type Watched, type WatchedKind } from './watched-kinds.ts'
 
 /** Topics that are computed from recorded kinds alone. */
 const RECORDED: ReadonlySet<TopicFamily> = new Set(['home', 'pipeline', 'machines', 'sets', 'repairs', 'maintenance'])
@@ -159,9 +160,14 @@ function mergedGaps(cluster: string, gaps: ReturnType<HistoryReader['gaps']>): r
       starts: Math.min(...all.map(({ starts }) => starts)),
       ...(!lasts && { ends: Math.max(...all.map(({ ends = 0 }) => ends)) }),
       why: GAP_REASONS[reason],
-      kinds: isOfAll ? [] : [...new Set(all.map(({ kind = '' }) => kind))],
+      kinds: isOfAll ? [] : [...new Set(all.map(({ kind = '' }) => inWords(kind)))],
     }
   })
+}
+
+const inWords = (kind: string): string => {
+  const watched = WATCHED_KINDS.find((one) => WATCHED[one].type.kind === kind)
+  return watched === undefined ? kind : KINDS_IN_WORDS[watched]
 }
 
 const together = (own: Life, whole: Life): Life => ({

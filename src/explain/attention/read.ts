@@ -26,6 +26,7 @@ import type { ResourceType } from '#api/schema/resource.ts'
 import type { StoppedProgram } from '../programs.ts'
 import { heartbeatsIn } from '../late-heartbeat.ts'
 import { gapText } from './cluster-findings.ts'
+import { KINDS_IN_WORDS } from './kinds-in-words.ts'
 import { type ObservedCluster, observedMachine, observedNode, type ObservedKinds } from './observed.ts'
 
 /** Limit for one page of a list. */
@@ -85,13 +86,13 @@ export async function readObserved(
   // Nodes exist with and without KubeNode.
   const kinds = KINDS.filter((kind) => kind !== 'nodes' && list(kind).length > 0).map((kind) => TYPES[kind].kind)
   const stopped = await readPrograms(kinds)
-  const hidden = [...withHow('Hidden').map(pluralOf), ...(stopped === 'Hidden' ? ['leases of the programs'] : [])]
+  const hidden = [...withHow('Hidden').map(wordOf), ...(stopped === 'Hidden' ? [KINDS_IN_WORDS.programs] : [])]
   return {
     name,
     state: 'Connected',
     list,
     stopped: stopped === 'Hidden' ? [] : stopped,
-    gap: gapText(name, { hidden, failing: failed.map(pluralOf) }),
+    gap: gapText(name, { hidden, failing: failed.map(wordOf) }),
     heartbeats,
   }
 }
@@ -106,7 +107,7 @@ const readHeartbeats = (
     () => undefined,
   )
 
-const pluralOf = (kind: keyof ObservedKinds): string => TYPES[kind].plural
+const wordOf = (kind: keyof ObservedKinds): string => KINDS_IN_WORDS[kind]
 
 function unreached(name: string, outcome: Outcome | undefined): ObservedCluster {
   const error = outcome?.how === 'Failed' ? outcome.error : undefined

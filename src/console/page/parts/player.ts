@@ -5,6 +5,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { useAnswer, useApp } from '../app.ts'
 import type { RecordedAnswer, RecordedGap } from '../../protocol.ts'
 import { withParams } from '../router.ts'
+import { capitalized } from './noun.ts'
 import { moment } from './time.ts'
 
 const MINUTE = 60_000
@@ -59,4 +60,4 @@ export function Player({ at }: { readonly at: number }): VNode {
 }
 
 const unknownText = ({ cluster, starts, ends, why, kinds }: RecordedGap, now: number): string =>
-  `${kinds.length === 0 || kinds.length > 3 ? 'What happened' : kinds.join(', ')} in ${cluster} was not recorded from ${moment(starts, now)}${ends === undefined ? '' : ` to ${moment(ends, now)}`} (${why}): what you see was known before.`
+  `${kinds.length === 0 || kinds.length > 3 ? 'Cluster' : `${capitalized(kinds.join(', '))} of cluster`} ${cluster}: not recorded from ${moment(starts, now)}${ends === undefined ? '' : ` to ${moment(ends, now)}`} (${why}): what you see was known before.`

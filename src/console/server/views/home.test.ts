@@ -81,14 +81,14 @@ test('what a reader may not read is named, with the parts that are missing for i
   expect(rows.map(({ weight, text }) => [weight, text])).toEqual([
     [
       'Unknown',
-      'cluster test is known in part: not included: budgets, repairs, leases of the programs; you lack the right to read them',
+      'cluster test is known in part: not included: budgets, repairs, heartbeats of the programs; you lack the right to read them',
     ],
   ])
 })
 
 test('a kind whose reading fails while others answer is named', () => {
   const [row] = home({ readState: { releases: 'Failed', programs: 'Failed' } }).rows
-  expect(row?.text).toBe('cluster test is known in part: cannot be read now: releases, leases of the programs')
+  expect(row?.text).toBe('cluster test is known in part: cannot be read now: releases, heartbeats of the programs')
 })
 
 test('a program that is away comes first: since when, what that stops, and the command', () => {

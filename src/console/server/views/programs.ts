@@ -1,5 +1,6 @@
 // Which programs of a cluster are unavailable, and which parts of a cluster the reader cannot see: a gap is never shown as healthy. Pure.
 import { gapText } from '#explain/attention/cluster-findings.ts'
+import { KINDS_IN_WORDS } from '#explain/attention/kinds-in-words.ts'
 import type { ObservedCluster, ObservedKinds } from '#explain/attention/observed.ts'
 import type { Program } from '#explain/programs.ts'
 import type { TopicFamily } from '../../protocol.ts'
@@ -52,7 +53,7 @@ const PARTS: readonly (readonly [name: string, topic: TopicFamily | undefined, .
   ['nodes', undefined, 'nodes'],
   ['holds', undefined, 'holds'],
   ['maintenance', 'maintenance'],
-  ['leases of the programs', undefined, 'programs'],
+  [KINDS_IN_WORDS.programs, undefined, 'programs'],
 ]
 
 /** The unknown parts of a cluster that answers; undefined if there are none. */
@@ -65,12 +66,9 @@ function gapOf({ state, topics, kinds, isUnknown }: ReadableCluster): string | u
   const inState = (wanted: ReadState): readonly string[] =>
     shownAtHome(kinds)
       .filter((kind) => state.readState(kind) === wanted)
-      .map(kindNameOf)
+      .map((kind) => KINDS_IN_WORDS[kind])
   return gapText(state.name, { hidden, failing: inState('Failed'), unrecorded: inState('NotRecorded') })
 }
-
-const kindNameOf = (kind: WatchedKind): string =>
-  kind === 'programs' ? 'leases of the programs' : WATCHED[kind].type.plural
 
 /** Something the reader may see has not been read for the first time. */
 export const isLoading = ({ state, kinds }: ReadableCluster): boolean =>
