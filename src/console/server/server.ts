@@ -1,44 +1,23 @@
-// The console's HTTP server: checks each request, identifies the user, and serves the page, snapshots, the stream, explanations and writes.
+// The console's HTTP server: checks each request, identifies the user, and sends the page, the stream, logs and answers.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Clock } from '#lib/clock.ts'
-import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
-import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
-import type { LoadAnswer } from '../load.ts'
-import type { Session, TopicFamily } from '../protocol.ts'
-import type { ReportAnswer } from '../report.ts'
-import { type Access, AccessBook, KEPT_MS } from './access.ts'
-import { answerApproving } from './approving-answer.ts'
+import { AccessBook, KEPT_MS } from './access.ts'
+import { Answers, type AnswersOptions, type Asker, clientOf, topicNamed } from './answers.ts'
 import type { Bounds } from './fair-share.ts'
-import type { Fleet, Followed } from './fleet.ts'
-import type { FleetRepository } from './fleet-repository.ts'
-import type { ClusterState } from './cluster-cache.ts'
+import type { Followed } from './fleet.ts'
 import { denied } from './guard.ts'
 import { securityHeaders } from './headers.ts'
-import { KeptAnswers } from './kept-answers.ts'
 import { Listener, type Tls } from './listener.ts'
-import { loadAnswer } from './load-answer.ts'
 import { OpenLogs } from './log-answer.ts'
-import { readNode } from './node-topic.ts'
 import { OpenAnswers } from './open-answers.ts'
 import { OpenStreams } from './open-streams.ts'
 import type { Page, PageFile } from './page-files.ts'
-import { lifeAnswer, type PastAsked, pastAnswer, recordedAnswer } from './past-answer.ts'
-import { planAnswer } from './plan-answer.ts'
-import { predictedAnswer, preparedAnswer, pushAnswer } from './prepare-answer.ts'
-import type { OtherCluster } from '#explain/with-hub.ts'
-import { searched, whyAnswer } from './questions.ts'
-import type { OwnCounts } from './own-counts.ts'
-import { reportAnswer } from './report-answer.ts'
-import type { Recorded } from './recorded.ts'
 import {
   acceptsGzip,
   type Body,
-  bodyOf,
   JSON_TYPE,
   one,
   readBody,
@@ -47,27 +26,14 @@ import {
   sendJson,
   sendRefusal,
 } from './request.ts'
-import type { Sessions, SignedIn } from './sessions.ts'
-import { SharedBodies } from './shared-bodies.ts'
+import type { Sessions } from './sessions.ts'
 import { Doors, type DoorsOptions } from './sign-in/doors.ts'
 import { Stream } from './stream.ts'
-import type { Steps } from '#lib/steps.ts'
-import { TimeShares } from './time-shares.ts'
-import { mayReadTopic, readAs } from './rights.ts'
-import { inView } from './topic-log.ts'
-import { mayRead, parseTopic, type TopicName } from './topics.ts'
-import { isHub } from './views/clusters.ts'
-import { awayPrograms } from './views/programs.ts'
-import { liftHold, writeApproval, writeHold } from './writes.ts'
 
 const MOST_TOPICS_OF_STREAM = 32
 
-export interface ConsoleServerOptions {
-  readonly fleet: Fleet
-  readonly counts: OwnCounts
-  readonly clock: Clock
+export interface ConsoleServerOptions extends AnswersOptions {
   readonly log: Logger
-  readonly version: string
   readonly page: Page
   readonly host: string
   /** 0 lets the system choose. */
@@ -80,10 +46,6 @@ export interface ConsoleServerOptions {
   readonly tls?: Tls | undefined
   readonly streams?: Bounds | undefined
   readonly connections?: number | undefined
-  /** The fleet's repository, if this machine has it and may run its code in the cage. */
-  readonly repository?: FleetRepository | undefined
-  /** The recorded history of these clusters, if this machine has one. */
-  readonly recorded?: Recorded | undefined
 }
 
 interface Asking {
@@ -92,10 +54,7 @@ interface Asking {
   readonly url: URL
 }
 
-interface AskingPerson extends Asking {
-  readonly who: SignedIn
-  readonly access: Access
-}
+type AskingPerson = Asking & Asker
 
 export class ConsoleServer {
   readonly #options: ConsoleServerOptions
@@ -103,20 +62,17 @@ export class ConsoleServer {
   readonly #doors: Doors
   readonly #access: AccessBook
   readonly #streams: OpenStreams
-  readonly #answers: OpenAnswers
+  readonly #open: OpenAnswers
+  readonly #answers: Answers
   readonly #logs = new OpenLogs()
-  readonly #bodies: SharedBodies
-  readonly #shares = new TimeShares(systemClock)
-  readonly #reports = new KeptAnswers<ReportAnswer>()
-  readonly #loads = new KeptAnswers<LoadAnswer>()
 
   constructor(options: ConsoleServerOptions) {
     this.#options = options
     const { fleet, clock, log, sessions, doors, tls } = options
     this.#streams = new OpenStreams(options.streams)
     // Browsers read in real time, whatever clock the views use.
-    this.#answers = new OpenAnswers(systemClock)
-    this.#bodies = new SharedBodies(clock)
+    this.#open = new OpenAnswers(systemClock)
+    this.#answers = new Answers(options)
     this.#access = new AccessBook(fleet, clock, log)
     this.#listener = new Listener({
       ...options,
@@ -219,7 +175,7 @@ export class ConsoleServer {
 
   async #file({ request, response, url }: Asking): Promise<void> {
     const { page } = this.#options
-    this.#answers.watch(response)
+    this.#open.watch(response)
     if (request.method === 'POST') throw new Refused(405, 'MethodNotAllowed', 'method not allowed; use GET')
     if (await this.#doors.page({ request, response, url })) return undefined
     const [, digest, path = ''] = /^\/a\/([0-9a-f]{16})\/(.+)$/.exec(url.pathname) ?? []
@@ -239,256 +195,41 @@ export class ConsoleServer {
 
   async #data(asking: Asking): Promise<void> {
     const { request, response, url } = asking
-    this.#answers.begin(response)
+    this.#open.begin(response)
     if (await this.#doors.data(asking)) {
       this.#streams.endThose((opened) => !this.#doors.isStillIn(opened))
       return undefined
     }
     const who = this.#doors.of(request)
     const access = await this.#access.of(who)
-    const person: AskingPerson = { ...asking, who, access }
+    const person: AskingPerson = {
+      ...asking,
+      who,
+      access,
+      mayPack: acceptsGzip(request),
+      hasLeft: () => response.destroyed,
+    }
     const path = url.pathname
     if (request.method === 'POST') return this.#write(person, path)
     if (path === '/events') return this.#stream(person)
-    if (path === '/api/session') return this.#send(person, this.#session(person))
-    if (path === '/api/why') return this.#why(person)
-    if (path === '/api/approving') return this.#approving(person)
-    if (path === '/api/past') {
-      const topic = url.searchParams.get('topic') ?? ''
-      const name = this.#named(topic, person)
-      return this.#inSteps(person, pastAnswer(this.#pastAsked(person), name, topic))
-    }
-    if (path === '/api/life') return this.#inSteps(person, lifeAnswer(this.#pastAsked(person)))
-    if (path === '/api/recorded') return this.#computed(person, () => recordedAnswer(this.#pastAsked(person)))
-    if (path === '/api/plan') return this.#plan(person)
-    if (path === '/api/report') return this.#report(person)
-    if (path === '/api/load') return this.#load(person)
-    if (path === '/api/search') {
-      const query = url.searchParams.get('q') ?? ''
-      return this.#computed(person, () => searched(query, this.#options.fleet.clusters, access.readable))
-    }
-    if (path.startsWith('/api/topic/')) return this.#topic(person, path.slice('/api/topic/'.length))
-    throw new Refused(404, 'NotFound', `there is no ${path}`)
+    return this.#send(person, this.#answers.read(person, path))
   }
 
-  #session({ who, access }: AskingPerson): Session {
-    return {
-      version: this.#options.version,
-      person: who.person,
-      clusters: access.clusters,
-      digest: access.digest,
-      canPrepare: this.#options.repository !== undefined,
-      isRecorded: this.#options.recorded !== undefined,
-      ...defined({ expires: who.expiresAt }),
-    }
-  }
-
-  /** Forbidden and missing topics get the same response. */
-  #named(topic: string, { access }: AskingPerson): TopicName {
-    const name = parseTopic(topic)
-    if (name === undefined || !mayRead(name, access.readable))
-      throw new Refused(404, 'NotFound', `there is no topic ${topic}, or you may not read it`)
-    return name
-  }
-
-  async #topic(person: AskingPerson, topic: string): Promise<void> {
-    const { fleet, clock } = this.#options
-    const { request, access, who } = person
-    const name = this.#named(topic, person)
-    if (name.family === 'node') {
-      const client = who.clientOf(name.cluster)
-      const cluster = this.#clusterFor(person, name.cluster, 'node')
-      const node =
-        client &&
-        cluster &&
-        (await readNode({ client, cluster, name: name.name, topic, revision: fleet.revision, now: clock.now() }))
-      if (node === undefined) throw new Refused(404, 'NotFound', `node "${name.name}" not found`)
-      return this.#send(person, { ...node, revision: inView(node.revision, access.view) })
-    }
-    const mayPack = acceptsGzip(request)
-    const making = this.#bodies.of(`${topic} ${access.view} ${mayPack}`, fleet.current(), async () => {
-      const snapshot = fleet.snapshot(name, topic, access.readable)
-      if (snapshot === undefined)
-        throw new Refused(404, 'NotFound', `there is no topic ${topic}, or you may not read it`)
-      return bodyOf(JSON.stringify({ ...snapshot, revision: inView(snapshot.revision, access.view) }), mayPack)
-    })
-    return this.#sendBody(person, making)
-  }
-
-  /** A cluster with something the user may read, and the user's own connection to it. */
-  #clientOf({ who, access }: AskingPerson, cluster: string): KubeClient {
-    if (cluster === '') throw new Refused(400, 'BadCluster', 'name a cluster')
-    const client = access.readable.has(cluster) ? who.clientOf(cluster) : undefined
-    if (client === undefined)
-      throw new Refused(404, 'NotFound', `there is no cluster ${cluster}, or you may not read it`)
-    return client
-  }
-
-  /** Of every cluster that the user may read. */
-  #clientsOf({ access, who }: AskingPerson): ReadonlyMap<string, KubeClient> {
-    return new Map(
-      [...access.readable.keys()].flatMap((name) => {
-        const client = who.clientOf(name)
-        return client === undefined ? [] : [[name, client] as const]
-      }),
-    )
-  }
-
-  #clusterFor({ access }: AskingPerson, name: string, family: TopicFamily): ClusterState | undefined {
-    const [whole, rights] = [this.#options.fleet.cluster(name), access.readable.get(name)]
-    return whole && rights && readAs(whole, family, rights)
-  }
-
-  async #why(person: AskingPerson): Promise<void> {
-    const { url, access } = person
-    const given = (key: string): string => url.searchParams.get(key) ?? ''
-    const cluster = given('cluster')
-    const [state, rights] = [this.#options.fleet.cluster(cluster), access.readable.get(cluster)]
-    const away = state === undefined || rights === undefined ? [] : awayPrograms({ state, ...rights })
-    const answer = await whyAnswer({
-      client: this.#clientOf(person, cluster),
-      cluster,
-      kind: given('kind'),
-      name: given('name'),
-      namespace: url.searchParams.get('namespace') ?? undefined,
-      now: this.#options.clock.now(),
-      away: away.map(({ program, since }) => ({ program, since })),
-      hubs: this.#hubsBeside(person, cluster),
-    })
-    return this.#send(person, answer)
-  }
-
-  async #approving(person: AskingPerson): Promise<void> {
-    const { searchParams: query } = person.url
-    const name = query.get('cluster') ?? ''
-    const cluster = this.#clusterFor(person, name, 'budgets')
-    const answer = await answerApproving({
-      client: this.#clientOf(person, name),
-      query,
-      machine: (of) => cluster?.machine(of),
-      now: this.#options.clock.now(),
-    })
-    return this.#send(person, answer)
-  }
-
-  async #load(person: AskingPerson): Promise<void> {
-    const { url, access, who } = person
-    const { clock } = this.#options
-    const name = url.searchParams.get('cluster') ?? ''
-    const client = this.#clientOf(person, name)
-    const cluster = this.#clusterFor(person, name, 'machines')
-    const machines = (url.searchParams.get('machines') ?? '').split(',').filter((text) => text !== '')
-    if (cluster === undefined) throw new Refused(404, 'NotFound', `there is no cluster ${name}, or you may not read it`)
-    const key = JSON.stringify([who.identity, access.digest, name, machines])
-    const asked = { client, cluster, machines, now: clock.now() }
-    return this.#send(person, await this.#loads.of(key, clock.monotonic(), () => loadAnswer(asked)))
-  }
-
-  async #report(person: AskingPerson): Promise<void> {
-    const { url, access, who } = person
-    const { clock, counts, recorded } = this.#options
-    const given = (key: string): string => url.searchParams.get(key) ?? ''
-    const asked = { cluster: given('cluster'), kind: given('kind'), since: given('since') }
-    const client = this.#clientOf(person, asked.cluster)
-    const key = JSON.stringify([who.identity, access.digest, asked])
-    const answer = await this.#reports.of(key, clock.monotonic(), () =>
-      reportAnswer({
-        ...asked,
-        client,
-        now: clock.now(),
-        hubs: this.#hubsBeside(person, asked.cluster),
-        past: async (range) =>
-          recorded === undefined
-            ? undefined
-            : this.#shares.inSteps(who, recorded.reported(access.readable, asked.cluster, range), nextTurn),
-      }),
-    )
-    const seen = mayReadTopic(access.readable, asked.cluster, 'machines') ? counts.of(asked.cluster) : undefined
-    return this.#send(person, { ...answer, ...defined({ seen }) })
-  }
-
-  #hubsBeside({ access, who }: AskingPerson, cluster: string): readonly OtherCluster[] {
-    return [...access.readable.keys()].flatMap((context) => {
-      const [state, client] = [this.#options.fleet.cluster(context), who.clientOf(context)]
-      if (context === cluster || state === undefined || client === undefined || !isHub(state)) return []
-      return [{ context, read: (question) => question(client) }]
-    })
-  }
-
-  async #plan(person: AskingPerson): Promise<void> {
-    const { url, access } = person
-    const { fleet, repository } = this.#options
-    const readable = fleet.clusters.filter(({ name }) => access.readable.has(name))
-    const answer = await planAnswer({
-      query: url.searchParams,
-      hubs: readable.filter(({ name }) => mayReadTopic(access.readable, name, 'pipeline')),
-      repository,
-      clients: this.#clientsOf(person),
-    })
-    return this.#send(person, answer)
-  }
-
-  #pastAsked({ url, access }: AskingPerson): PastAsked {
-    const { fleet, clock, recorded } = this.#options
-    return { fleet, recorded, readable: access.readable, query: url.searchParams, now: clock.now() }
-  }
-
-  /** Computed for this query only, so its time counts. */
-  #computed(person: AskingPerson, answer: () => object): Promise<void> {
-    const make = () => bodyOf(JSON.stringify(answer()), acceptsGzip(person.request))
-    return this.#sendBody(person, this.#shares.run(person.who, make))
-  }
-
-  /** The same, over a history of millions of rows. It ends when its connection does. */
-  async #inSteps(person: AskingPerson, steps: Steps<object>): Promise<void> {
-    const answer = await this.#shares.inSteps(person.who, steps, async () => {
-      await nextTurn()
-      if (person.response.destroyed) throw new Refused(400, 'Left', 'the connection was closed')
-    })
-    return this.#computed(person, () => answer)
-  }
-
-  #send(person: AskingPerson, answer: object): Promise<void> {
-    return this.#sendBody(person, bodyOf(JSON.stringify(answer), acceptsGzip(person.request)))
-  }
-
-  async #sendBody({ request, response, who }: AskingPerson, making: Promise<Body>): Promise<void> {
+  async #send({ request, response, who }: AskingPerson, making: Promise<Body>): Promise<void> {
     const body = await making
-    if (this.#answers.add(response, who)) sendBody(request, response, 200, JSON_TYPE, body)
+    if (this.#open.add(response, who)) sendBody(request, response, 200, JSON_TYPE, body)
   }
 
   async #write(person: AskingPerson, path: string): Promise<void> {
-    const { request, access, who } = person
-    const { fleet, repository } = this.#options
-    const { name } = who.person
-    if (path === '/api/prepare') {
-      const body = await readBody(request)
-      const hubs = fleet.clusters.filter(({ name }) => mayReadTopic(access.readable, name, 'commits'))
-      const clientOf = (cluster: string): KubeClient => this.#clientOf(person, cluster)
-      return this.#wrote(person, await preparedAnswer({ body, person: name, repository, hubs, clientOf }))
-    }
-    if (path === '/api/predict') {
-      const body = await readBody(request)
-      const clients = this.#clientsOf(person)
-      return this.#wrote(person, await predictedAnswer({ body, person: name, repository, clients }))
-    }
-    if (path === '/api/push') {
-      const body = await readBody(request)
-      return this.#wrote(person, await pushAnswer({ body, person: name, repository }))
-    }
-    if (path === '/api/logs') return this.#log(person, await readBody(request))
-    const write = WRITES.get(path)
-    if (write === undefined) throw new Refused(404, 'NotFound', `there is no ${path}`)
-    const body = await readBody(request)
-    const cluster = typeof body['cluster'] === 'string' ? body['cluster'] : ''
-    const asked = { client: this.#clientOf(person, cluster), cluster, body, now: this.#options.clock.now() }
-    return this.#wrote(person, await write(asked))
+    if (path === '/api/logs') return this.#log(person, await readBody(person.request))
+    const body = (): Promise<Readonly<Record<string, unknown>>> => readBody(person.request)
+    return this.#wrote(person, await this.#answers.write(person, path, body))
   }
 
   #log(person: AskingPerson, body: Readonly<Record<string, unknown>>): Promise<void> {
     const { request, response, who } = person
     return this.#logs.answer({
-      client: this.#clientOf(person, typeof body['cluster'] === 'string' ? body['cluster'] : ''),
+      client: clientOf(person, typeof body['cluster'] === 'string' ? body['cluster'] : ''),
       body,
       response,
       person: who.person.name,
@@ -500,7 +241,7 @@ export class ConsoleServer {
 
   /** Reports a write to its user even if many responses are unread. */
   #wrote({ request, response }: AskingPerson, answer: object): Promise<void> {
-    this.#answers.watch(response)
+    this.#open.watch(response)
     return sendJson(request, response, 200, answer)
   }
 
@@ -510,7 +251,7 @@ export class ConsoleServer {
     const wanted = (url.searchParams.get('topics') ?? '').split(',').filter((t) => t !== '')
     if (wanted.length === 0 || wanted.length > MOST_TOPICS_OF_STREAM)
       throw new Refused(400, 'BadTopics', `name 1 to ${MOST_TOPICS_OF_STREAM} topics`)
-    const topics = wanted.map((topic): Followed => ({ topic, name: this.#named(topic, person) }))
+    const topics = wanted.map((topic): Followed => ({ topic, name: topicNamed(topic, person.access) }))
     const since = one(request.headers['last-event-id']) ?? url.searchParams.get('since') ?? undefined
     this.#streams.makePlace(who)
     const stream: Stream = new Stream(
@@ -541,12 +282,6 @@ export class ConsoleServer {
     return stream.bye('SessionEnded')
   }
 }
-
-const WRITES = new Map([
-  ['/api/hold', writeHold],
-  ['/api/lift', liftHold],
-  ['/api/approval', writeApproval],
-])
 
 function sendFile(
   request: IncomingMessage,
