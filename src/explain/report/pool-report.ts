@@ -118,7 +118,7 @@ export function utilizationSection(facts: ReportFacts, only: string | undefined,
     .filter(({ key }) => only === undefined || key[0] === only)
     .toSorted((a, b) => [...a.key, a.resource].join(' ').localeCompare([...b.key, b.resource].join(' ')))
   const heads = isWhole ? [] : ['pool', 'class']
-  const columns = [...heads, 'resource', 'allocatable', 'requested', 'of it', 'used', 'of it']
+  const columns = [...heads, 'resource', 'allocatable', 'requested', 'requested share', 'used', 'used share']
   return {
     kind: 'Machine',
     title: isWhole ? 'Utilization' : 'Utilization by pool and class',
@@ -143,7 +143,8 @@ export function utilizationSection(facts: ReportFacts, only: string | undefined,
       bars: uses.slice(0, 12).map((u) => {
         const value = share(u.requested, u.allocatable)
         const known = u.key.filter((part) => part !== NO_POOL)
-        const label = [...(known.length === 0 ? ['no pool'] : known), u.resource].join(' ')
+        const place = isWhole || known.length > 0 ? known : ['no pool']
+        const label = [...place, u.resource].join(' ')
         return { label, value, text: value === undefined ? 'unknown' : percentText(value) }
       }),
     },

@@ -1,6 +1,7 @@
 // The report on releases: how fast and how safely changes reach the fleet. Pure.
 import type { Release } from '#api/kinds/release.ts'
 import { hasEnded, isFailed, leadSeconds, restoreSeconds } from '#measure/releases.ts'
+import { counted } from '#lib/counted.ts'
 import type { ReportFacts } from './facts.ts'
 import {
   count,
@@ -26,8 +27,9 @@ const releasesOf = ({ releases, from, to }: ReportFacts): readonly Release[] | u
   })
 
 interface Delivery {
-  readonly ended: number
   readonly succeeded: number
+  readonly judged: number
+  readonly failed: number
   readonly failedShare: number | undefined
   readonly leadS: number | undefined
   readonly restoreS: number | undefined
@@ -37,16 +39,15 @@ interface Delivery {
 function deliveryOf(facts: ReportFacts): Delivery | undefined {
   const own = releasesOf(facts)
   if (own === undefined) return undefined
-  const ended = own.filter(hasEnded)
   const succeeded = own.filter((r) => r.status?.phase === 'Succeeded')
+  // One that a newer one overtook neither failed nor succeeded.
+  const judged = own.filter((r) => hasEnded(r) && (isFailed(r) || r.status?.phase === 'Succeeded'))
+  const failed = judged.filter(isFailed).length
   return {
-    ended: ended.length,
     succeeded: succeeded.length,
-    // One that a newer one overtook neither failed nor succeeded.
-    failedShare: share(
-      ended.filter(isFailed).length,
-      ended.filter((r) => isFailed(r) || r.status?.phase === 'Succeeded').length,
-    ),
+    judged: judged.length,
+    failed,
+    failedShare: share(failed, judged.length),
     leadS: mean(succeeded.flatMap((r) => leadSeconds(r) ?? [])),
     restoreS: mean(succeeded.flatMap((r) => restoreSeconds(r, facts.releases ?? []) ?? [])),
     perDay: share(succeeded.length, (facts.to - facts.from) / DAY_MS),
@@ -63,9 +64,9 @@ export function deliverySection(facts: ReportFacts): Section {
     rows: [
       [word('releases that succeeded'), count(d?.succeeded), word('in every stage')],
       [
-        word('a day'),
+        word('succeeded a day'),
         d?.perDay === undefined ? UNKNOWN : { text: d.perDay.toFixed(2), value: d.perDay },
-        word('of them'),
+        word('mean over the time of the report'),
       ],
       [word('lead time'), duration(d?.leadS), word('mean, from the commit to the end of the last stage')],
       [word('failed'), percent(d?.failedShare), word('of those that ended: failed somewhere, or were reverted')],
@@ -117,5 +118,8 @@ export function releaseHeadline(facts: ReportFacts): { readonly text: string; re
   const d = deliveryOf(facts)
   if (d === undefined) return { text: 'releases are unknown', value: null }
   if (d.failedShare === undefined) return { text: 'no release ended', value: null }
-  return { text: `${percentText(1 - d.failedShare)} of releases succeeded (${d.succeeded})`, value: 1 - d.failedShare }
+  return {
+    text: `${d.judged - d.failed} of ${counted(d.judged, 'release')} succeeded (${percentText(1 - d.failedShare)})`,
+    value: 1 - d.failedShare,
+  }
 }

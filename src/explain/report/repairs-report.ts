@@ -3,6 +3,7 @@ import { isDone, isNeedless, operationOf, relapseOf, ruleOf } from '#measure/rep
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { faultSections } from './fault-sections.ts'
 import type { ReportFacts } from './facts.ts'
+import { counted } from '#lib/counted.ts'
 import { byCodeUnit } from '#lib/go-text.ts'
 import { repairTimes, type RepairTimes, seenIn } from './repair-times.ts'
 import {
@@ -141,7 +142,7 @@ export function repairsHeadline(facts: ReportFacts): { readonly text: string; re
   return value === undefined
     ? { text: `no repair ended (${sums.all} requested)`, value: null }
     : {
-        text: `${percentText(value)} of ${sums.ended - sums.needless} repairs succeeded; ${sums.needless} more ${sums.needless === 1 ? 'was' : 'were'} needless`,
+        text: `${sums.succeeded} of ${counted(sums.ended - sums.needless, 'repair')} succeeded (${percentText(value)}); ${sums.needless} more ${sums.needless === 1 ? 'was' : 'were'} needless`,
         value,
       }
 }

@@ -30,7 +30,7 @@ test('components: who lacks one, who is in no set, and which versions there are'
 
 test('repairs: success without the needless ones, and the parts of their time', () => {
   const report = reportOf('repairs', facts)
-  expect(report.headline.text).toBe('50.0 % of 2 repairs succeeded; 1 more was needless')
+  expect(report.headline.text).toBe('1 of 2 repairs succeeded (50.0 %); 1 more was needless')
   expect(rowsOf(report, 'Repairs by rule')).toEqual(['hung | 3 | 3 | 1 | 50.0 % | 1 | 0 | reboot'])
   expect(rowsOf(report, 'Mean time of a repair').map((r) => r.split(' | ').slice(0, 3).join(' '))).toEqual([
     'detect 15s 1',
@@ -92,7 +92,7 @@ test('pools: the level of these days, the budget of the month, and what is not k
 test('releases: the four figures', () => {
   expect(rowsOf(reportOf('release', facts), 'Delivery').map((r) => r.split(' | ').slice(0, 2).join(' '))).toEqual([
     'releases that succeeded 2',
-    'a day 0.29',
+    'succeeded a day 0.29',
     'lead time 1h30m',
     'failed 33.3 %',
     'time to restore 2h',

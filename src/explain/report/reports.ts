@@ -44,8 +44,12 @@ export function goodSection(facts: ReportFacts): Section {
     [word('machines good now'), count(now('good')), word(`of ${facts.machines.length}`)],
     [word('machines with a fault now'), count(now('fault')), word('or in planned work')],
     [word('silent machines now'), count(now('silent')), word('')],
-    [word('machines that no set selects'), count(outsideSets(facts).length), word('report component names them')],
-    [word('nodes without a Machine'), count(unmanaged(facts).length), word('report component names them')],
+    [
+      word('machines that no set selects'),
+      count(outsideSets(facts).length),
+      word('kubenode report component names them'),
+    ],
+    [word('nodes without a Machine'), count(unmanaged(facts).length), word('kubenode report component names them')],
   ]
   return {
     title: 'Is the fleet good?',
@@ -62,7 +66,7 @@ function repairsInShort(facts: ReportFacts): Section {
   return {
     title: 'Repairs',
     kind: 'RemedyOperationJob',
-    about: 'report repairs has them by rule.',
+    about: 'What rules did in this time; kubenode report repairs has them by rule.',
     columns: ['figure', 'value', 'what it is'],
     rows: [
       [word('requested'), count(sums.all), word('')],

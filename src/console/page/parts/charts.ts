@@ -16,9 +16,16 @@ type Bar = ReportChart['bars'][number]
 
 const fullOf = ({ most, bars }: ReportChart): number => most ?? Math.max(1e-9, ...bars.map((b) => b.value ?? 0))
 
-export function Chart({ chart }: { readonly chart: ReportChart }): VNode | null {
+/** `title`: what stands above it. */
+export function Chart({ chart, title }: { readonly chart: ReportChart; readonly title: string }): VNode | null {
   if (chart.bars.length < (chart.form === 'rows' ? 1 : LEAST_DAYS)) return null
-  return h('figure', { class: 'sheet pad chart' }, chart.form === 'rows' ? rowBars(chart) : columnBars(chart))
+  return h(
+    'figure',
+    { class: 'sheet pad chart' },
+    chart.form === 'columns'
+      ? columnBars(chart)
+      : [rowBars(chart), chart.title !== title && h('figcaption', { class: 'soft small' }, chart.title)],
+  )
 }
 
 /** Words beside bars wrap on a phone, which text in SVG does not. */
@@ -130,6 +137,12 @@ export function Counts({ seen }: { readonly seen: readonly MachineCounts[] }): V
       ),
     ),
     h(
+      'div',
+      { class: 'row apart soft small', 'aria-hidden': 'true' },
+      h('span', {}, `${hours(last.at - first.at)} ago`),
+      h('span', {}, 'now'),
+    ),
+    h(
       'figcaption',
       { class: 'row small' },
       LINES.map(([key, name, tone]) =>
@@ -144,16 +157,15 @@ export function Counts({ seen }: { readonly seen: readonly MachineCounts[] }): V
           `${name} ${last[key]}`,
         ),
       ),
-      h(
-        'span',
-        { class: 'soft' },
-        `of ${last.total} machines, as this console counted them in the last ${hours(last.at - first.at)}`,
-      ),
+      h('span', { class: 'soft' }, `of ${last.total} machines, as this console counted them`),
     ),
   )
 }
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-const hours = (ms: number): string =>
-  ms >= HOUR_MS ? `${Math.round(ms / HOUR_MS)} hours` : `${Math.max(1, Math.round(ms / MINUTE_MS))} minutes`
+function hours(ms: number): string {
+  if (ms >= 2 * HOUR_MS) return `${Math.round(ms / HOUR_MS)} hours`
+  const minutes = Math.max(1, Math.round(ms / MINUTE_MS))
+  return minutes === 1 ? '1 minute' : `${minutes} minutes`
+}

@@ -13,6 +13,8 @@ interface Column<R> {
   readonly isNumber?: boolean
   /** Short enough never to wrap, such as a zone name. */
   readonly isWhole?: boolean
+  /** Buttons, which not every user has: the style sheet hides the column where no row has one. */
+  readonly isAct?: boolean
 }
 
 interface Props<R> {
@@ -24,12 +26,27 @@ interface Props<R> {
   /** Distinguishes the parameters of two tables in one view. */
   readonly prefix?: string
   readonly empty?: string
+  /** The caption is the heading above it, for eyes. */
+  readonly hasHeading?: boolean
+  /** Figures, values and what they mean: closer together on a phone. */
+  readonly hasMeanings?: boolean
 }
 
 /** More rows make a page slow on a phone. */
 const PAGE = 100
 
-export function Table<R>({ caption, columns: all, rows, idOf, href, prefix = '', empty = 'none' }: Props<R>): VNode {
+export function Table<R>(props: Props<R>): VNode {
+  const {
+    caption,
+    columns: all,
+    rows,
+    idOf,
+    href,
+    prefix = '',
+    empty = 'none',
+    hasHeading = false,
+    hasMeanings = false,
+  } = props
   const { route, go } = useApp()
   const sort = route.params[`${prefix}sort`] ?? ''
   const columns = all.filter((column, n) => n === 0 || rows.some((row) => !isEmpty(column.of(row))))
@@ -46,8 +63,8 @@ export function Table<R>({ caption, columns: all, rows, idOf, href, prefix = '',
       { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': caption },
       h(
         'table',
-        { class: 'folds' },
-        h('caption', {}, `${caption} (${rows.length})`),
+        { class: hasMeanings ? 'folds meanings' : 'folds' },
+        h('caption', { class: hasHeading ? 'off-screen' : '' }, `${caption} (${rows.length})`),
         h(
           'thead',
           {},
@@ -100,7 +117,7 @@ function head<R>(column: Column<R>, sort: string, choose: (id: string) => void):
     'th',
     {
       scope: 'col',
-      class: column.isNumber === true ? 'number' : '',
+      class: column.isNumber === true ? 'number' : column.isAct === true ? 'act' : '',
       ...(column.by !== undefined && { 'aria-sort': order }),
     },
     title,
@@ -111,8 +128,8 @@ function head<R>(column: Column<R>, sort: string, choose: (id: string) => void):
 const isEmpty = (content: ComponentChildren): boolean =>
   content === '' || content === undefined || content === null || content === false
 
-const classOf = <R>({ isNumber, isWhole }: Column<R>): string =>
-  isNumber === true ? 'number' : isWhole === true ? 'name whole' : 'name'
+const classOf = <R>({ isNumber, isWhole, isAct }: Column<R>): string =>
+  isNumber === true ? 'number' : isWhole === true ? 'name whole' : isAct === true ? 'act' : 'name'
 
 function cell<R>(column: Column<R>, row: R, isFirst: boolean, href: string | undefined): VNode {
   const content = column.of(row)

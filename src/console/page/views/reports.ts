@@ -55,7 +55,10 @@ function Report({ title, kinds: [first, second], hasVerdict = false }: Wish): VN
       'div',
       { class: 'wide' },
       shown(one, (answer) => h(Answer, { answer, hasVerdict })),
-      second !== undefined && shown(other, (answer) => h(Answer, { answer, hasVerdict })),
+      second !== undefined &&
+        shown(other, (answer) =>
+          h(Answer, { answer, hasVerdict, named: one.state === 'Ready' ? one.value.report.unknown : [] }),
+        ),
     ),
   )
 }
@@ -63,8 +66,16 @@ function Report({ title, kinds: [first, second], hasVerdict = false }: Wish): VN
 /** What is promised: a pool that stays above it keeps its budget. */
 const PROMISE = 0.999
 
-function Answer({ answer, hasVerdict }: { readonly answer: ReportAnswer; readonly hasVerdict: boolean }): VNode {
+interface AnswerProps {
+  readonly answer: ReportAnswer
+  readonly hasVerdict: boolean
+  /** Unknown parts that another report above names already. */
+  readonly named?: readonly string[]
+}
+
+function Answer({ answer, hasVerdict, named = [] }: AnswerProps): VNode {
   const { report, seen = [] } = answer
+  const unknown = report.unknown.filter((text) => !named.includes(text))
   const { value, text } = report.headline
   const tone = value === null ? 'wait' : value >= PROMISE ? 'good' : 'bad'
   return h(
@@ -72,13 +83,13 @@ function Answer({ answer, hasVerdict }: { readonly answer: ReportAnswer; readonl
     { class: 'wide' },
     h(
       'div',
-      { class: `sheet verdict ${hasVerdict ? tone : ''}`.trim() },
+      { class: `sheet verdict ${hasVerdict ? tone : 'rest'}` },
       h('h2', { class: 'headline' }, text),
       hasVerdict && h('p', {}, verdictOf(value)),
     ),
     hasVerdict && h(Counts, { seen }),
     report.sections.map((section) => h(Part, { key: section.title, section, cluster: report.cluster })),
-    report.unknown.length > 0 &&
+    unknown.length > 0 &&
       h(
         'div',
         { class: 'stack' },
@@ -86,7 +97,7 @@ function Answer({ answer, hasVerdict }: { readonly answer: ReportAnswer; readonl
         h(
           'ul',
           { class: 'sheet items' },
-          report.unknown.map((text_) => h('li', { key: text_ }, sentence(text_))),
+          unknown.map((part) => h('li', { key: part }, sentence(part))),
         ),
       ),
   )
@@ -131,11 +142,13 @@ function Part({ section, cluster }: { readonly section: ReportSection; readonly 
       view !== undefined && h('a', { href: to(route, view, isOfFleet ? {} : { cluster }) }, `Open ${name ?? ''}`),
     ),
     h('p', { class: 'soft' }, about),
-    chart !== undefined && h(Chart, { chart }),
+    chart !== undefined && h(Chart, { chart, title }),
     rows.length === 0
       ? h(Notice, { title: 'None' })
       : h(Table<Row>, {
           caption: title,
+          hasHeading: true,
+          hasMeanings: columns[1] === 'value',
           prefix: `${title.toLowerCase().replaceAll(/[^a-z]+/g, '-')}-`,
           rows: rows.map((cells, n) => ({ id: String(n), cells })),
           idOf: ({ id }) => id,
