@@ -221,6 +221,8 @@ export interface SearchAnswer {
 }
 
 export interface SearchHit extends ObjectName {
+  /** In words, if its name is made up: `repair of node n-3 by rule kernel-deadlock`. */
+  readonly called?: string
   /** Its current state: a phase, a commit, a version. */
   readonly text: string
 }

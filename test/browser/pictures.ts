@@ -34,7 +34,13 @@ server.topics.set('machines/prod', manyMachines('prod'))
 server.hits = {
   hits: [
     { cluster: 'prod', kind: 'Machine', name: 'n-3', text: 'Repairing' },
-    { cluster: 'prod', kind: 'RemedyOperationJob', name: 'kernel-deadlock-4be0643f1d98573b-0', text: 'Running' },
+    {
+      cluster: 'prod',
+      kind: 'RemedyOperationJob',
+      name: 'kernel-deadlock-4be0643f1d98573b-0',
+      called: 'repair of node n-3 by rule kernel-deadlock',
+      text: 'Running',
+    },
     { cluster: 'hub', kind: 'Release', namespace: 'fleet', name: 'machines-3f1c9e0a7b5d', text: 'Progressing' },
   ],
   isTruncated: false,

@@ -3,6 +3,7 @@ import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { someOf } from '#lib/some-of.ts'
 import type { CertainPlan, DiffLine, PlannedClusters, PlannedObject, PredictedPlan, RedLine } from '../plan.ts'
+import { withReadableNames } from '#explain/readable-names.ts'
 import { levelOf } from '#declared/problem.ts'
 import type { Commit } from '#sync/git/repository.ts'
 import { type ClusterDifference, leftText, type ObjectChange } from '#sync/difference.ts'
@@ -50,10 +51,13 @@ export function certainPlan(made: MadePlan, about: AboutCommit): CertainPlan {
       ),
       ...oneWayLines(oneWay).map((text) => `git revert does not take this back: ${text}`),
       ...oneWayLines(easyReturns).map((text) => `goes back without a loss: ${text}`),
-    ].map(printableLine),
+    ].map(sentence),
     clusters: groupsOf(shown).flatMap((group) => clustersOf(group, made)),
   }
 }
+
+/** "machine n-9" for Machine.kubenode.io/n-9. */
+const sentence = (text: string): string => withReadableNames(printableLine(text))
 
 function redLines({ shown, prunes, after }: MadePlan): readonly RedLine[] {
   const losses = shown.flatMap((d) => lossTexts(d).map((text) => ({ text: `${d.cluster}: ${text}` })))
@@ -67,7 +71,7 @@ function redLines({ shown, prunes, after }: MadePlan): readonly RedLine[] {
     .map((p) => ({ text: `${levelOf(p)}: ${problemText(p)}` }))
   const invalid = shown.flatMap((d) => d.problems.map((text) => ({ text: `${d.cluster}: ${text}` })))
   return [...losses, ...promised, ...unknown, ...[...problems, ...invalid].slice(0, MOST_PROBLEMS)].map(
-    (line: RedLine) => ({ ...line, text: printableLine(line.text) }),
+    (line: RedLine) => ({ ...line, text: sentence(line.text) }),
   )
 }
 

@@ -6,8 +6,9 @@ import { seededRandom } from '#lib/random.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { clusterWith } from '#test/support/console/home-states.ts'
 import type { WhyNode } from '../protocol.ts'
-import { whyAnswer } from './questions.ts'
+import { searched, whyAnswer } from './questions.ts'
 
 const linesOf = ({ text, below }: WhyNode): readonly string[] => [text, ...below.flatMap(linesOf)]
 
@@ -96,4 +97,23 @@ test.each<readonly [string, boolean]>([
   })
   const lifts = tree.below.flatMap(({ lift }) => lift?.text ?? [])
   expect(lifts).toEqual([`git revert --no-edit c0ffee12${isPushed ? ' && git push' : ''}`])
+})
+
+test('repairs and permits are found by what they are for, and named so: their names are letters and digits', () => {
+  const { state, ...rights } = clusterWith({
+    lists: {
+      jobs: [
+        {
+          metadata: { name: 'deadlock-4be0643f1d98573b-0' },
+          spec: { node: { name: 'n-3' }, remedierRef: { name: 'deadlock' } },
+        },
+      ],
+      permits: [{ metadata: { name: 'deadlock-4be0' }, spec: { reason: 'rule deadlock on n-3', targets: [] } }],
+    },
+  })
+  const { hits } = searched('n-3', [state], new Map([[state.name, { ...rights, seesTrouble: true }]]))
+  expect(hits.map(({ name, called }) => [name, called])).toEqual([
+    ['deadlock-4be0643f1d98573b-0', 'repair of node n-3 by rule deadlock'],
+    ['deadlock-4be0', 'permit for rule deadlock on n-3'],
+  ])
 })

@@ -5,6 +5,7 @@ import { PartialReader } from '#explain/partial-reader.ts'
 import { readWhy } from '#explain/read-why.ts'
 import { blockerFindings } from '#explain/repairs/blockers.ts'
 import { observeRepairs } from '#explain/repairs/observe.ts'
+import { purposeOfPermit } from '#api/protocol/part.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import { adviceOnce, type Finding } from '#explain/finding.ts'
 import { type OtherCluster, withHub } from '#explain/with-hub.ts'
@@ -173,15 +174,20 @@ function* candidates(cluster: ClusterState, topics: ReadonlySet<TopicFamily>): G
         cluster: own,
         kind: 'RemedyOperationJob',
         name,
+        called: `repair of node ${spec.node.name} by rule ${spec.remedierRef.name}`,
         text: status?.outcome ?? status?.phase ?? 'Pending',
         words: [name, spec.node.name, spec.remedierRef.name],
       }
   if (topics.has('budgets')) {
     for (const {
       metadata: { name = '' },
+      spec,
       status,
-    } of cluster.list('permits'))
-      yield { cluster: own, kind: 'OperationPermit', name, text: status?.phase ?? 'Requested', words: [name] }
+    } of cluster.list('permits')) {
+      const called = `permit for ${purposeOfPermit(spec)}`
+      const text = status?.phase ?? 'Requested'
+      yield { cluster: own, kind: 'OperationPermit', name, called, text, words: [name, called] }
+    }
     for (const {
       metadata: { name = '' },
       spec,

@@ -98,7 +98,7 @@ export const home: HomeTopic = {
   ...base,
   topic: 'home',
   head: {
-    sentence: '1 node needs attention: n-3 in prod (ladder exhausted).',
+    sentence: '2 things need attention, the first: node n-3: ladder of rule kernel-deadlock exhausted (prod)',
     needsAttention: 2,
     waits: 1,
     unknown: 0,

@@ -99,6 +99,7 @@ export const pipelineFailed =
         object: { cluster: 'hub', kind: 'Release', namespace: 'fleet', name: `agents-${commit.slice(0, 12)}` },
         phase: 'Paused',
         startedAt: minutes(-9),
+        approvedBy: [],
         wait: failedWait,
       },
       stages: {
@@ -119,6 +120,7 @@ export const pipelineFailed =
 export const pipelineWaiting = pipelineWith({
   release: {
     startedAt: minutes(-140),
+    approvedBy: [],
     approvals: [{ digest: 'a'.repeat(64), text: 'commit 3f1c9e0a7b5d beacon 1.1.0 of track machines' }],
   },
   stages: {

@@ -19,7 +19,7 @@ export const plan: PlanAnswer = {
       clusters: 3,
       deletions: [
         {
-          text: 'prod: deletes 1 machine and 1 object (limit 0), the first is Machine.kubenode.io/n-9; digest sha256:77c1',
+          text: 'prod: deletes 1 machine and 1 object (limit 0), the first is machine n-9; digest sha256:77c1',
           command: 'kubenode approve release/machines-3f1c9e0a7b5d --reason WHY --context hub',
         },
       ],
@@ -37,7 +37,7 @@ export const plan: PlanAnswer = {
       digest: 'sha256:1d0e4fd5a5c4e5a1be8f0c77f6ab1d0e4fd5a5c4e5a1be8f0c77f6ab1d0e4fd5',
       signature: 'signed with SHA256:abc',
       red: [{ text: 'prod: deletes 1 machine: n-9' }],
-      orange: ['Loosens DefenderPolicy.kubenode.io/careful in prod: unavailable 1 → 3'],
+      orange: ['Loosens policy careful in prod: unavailable 1 → 3'],
       clusters: [
         {
           id: 'prod',

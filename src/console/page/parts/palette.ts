@@ -143,7 +143,7 @@ function useEntries(text: string, asked: string): readonly Entry[] {
     ...own.slice(0, hits.length > 0 ? MOST_OWN : MOST_ENTRIES),
     ...hits.map((hit): Entry => ({
       id: `${hit.cluster}/${hit.kind}/${hit.namespace ?? ''}/${hit.name}`,
-      text: hit.name,
+      text: hit.called ?? hit.name,
       note: `${nounOf(hit.kind)} in ${hit.cluster}, ${hit.text}`,
       run: () => go(parseRoute(hrefOfObject({ ...route, params: {} }, hit))),
     })),

@@ -88,7 +88,12 @@ function Hits({ hits, isTruncated }: SearchAnswer): VNode {
       idOf: (hit) => `${hit.cluster}/${hit.kind}/${hit.namespace ?? ''}/${hit.name}`,
       href: (hit) => hrefOfObject({ ...route, params: {} }, hit),
       columns: [
-        { id: 'name', title: 'Name', of: (hit) => hit.name, by: (hit) => hit.name },
+        {
+          id: 'name',
+          title: 'Name',
+          of: (hit) => h('span', { title: hit.name }, hit.called ?? hit.name),
+          by: (hit) => hit.called ?? hit.name,
+        },
         { id: 'kind', title: 'Kind', of: (hit) => nounOf(hit.kind), by: (hit) => hit.kind },
         { id: 'cluster', title: 'Cluster', of: (hit) => hit.cluster, by: (hit) => hit.cluster },
         { id: 'text', title: 'State', of: (hit) => h(Mark, { phase: hit.text }), by: (hit) => hit.text },

@@ -96,7 +96,10 @@ function approvalsOf(release: Release): ReleaseRow['approvals'] {
   if (!isAsked) return []
   return requestsOf({ ...release, kind: 'Release' }).map(({ digest, text }) => ({
     digest,
-    text: text ?? `commit ${commitText(release.spec.commit, release.spec)} of track ${release.spec.track}`,
+    text:
+      text === undefined
+        ? `commit ${commitText(release.spec.commit, release.spec)} of track ${release.spec.track}`
+        : pageText(text),
   }))
 }
 

@@ -5,7 +5,7 @@ import { deletionText } from '#explain/release/status.ts'
 import type { PlanRecord, RedLine } from '../../plan.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import { approvalCommand } from '../writes.ts'
-import { given } from './parts.ts'
+import { given, pageText } from './parts.ts'
 import { releaseName } from './pipeline.ts'
 
 /** A commit has one Release per track. */
@@ -54,6 +54,6 @@ export function changedClusters({ spec }: Release, previous: Release | undefined
 type Prune = NonNullable<NonNullable<NonNullable<Release['status']>['clusters']>[number]['prune']>
 
 const deletion = (hub: ClusterState, { metadata }: Release, cluster: string, prune: Prune): RedLine => ({
-  text: deletionText(cluster, prune),
+  text: pageText(deletionText(cluster, prune)),
   ...(prune.permit === undefined && { command: approvalCommand('release', metadata.name ?? '', 'WHY', hub.name) }),
 })
