@@ -114,7 +114,7 @@ export function HeatMap({ cells, wanted, isMany }: Props): VNode {
 function Card({ machine, isMany }: { readonly machine: Machine | undefined; readonly isMany: boolean }): VNode {
   const { route } = useApp()
   if (machine === undefined)
-    return h('div', { class: 'sheet card soft' }, 'Point at a cell, or move with the arrow keys.')
+    return h('div', { class: 'sheet card soft' }, 'Point at a cell, tap it, or move with the arrow keys.')
   return h(
     'div',
     { class: 'sheet card' },

@@ -2,7 +2,7 @@
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useNow } from '../app.ts'
-import { moment, span } from './time.ts'
+import { hour, moment, span } from './time.ts'
 
 const machineTime = (at: number): string => new Date(at).toISOString()
 
@@ -31,6 +31,12 @@ export function At({ at }: { readonly at: number | undefined }): VNode | null {
   const now = useNow()
   if (at === undefined || at === 0) return null
   return h('time', { dateTime: machineTime(at), class: 'nowrap' }, moment(at, now))
+}
+
+/** `14:00`, for times that are planned. */
+export function Hour({ at }: { readonly at: number }): VNode {
+  const now = useNow()
+  return h('time', { dateTime: machineTime(at), title: moment(at, now), class: 'nowrap' }, hour(at, now))
 }
 
 /** `in 9m`, or how long ago it was. */

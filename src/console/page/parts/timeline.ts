@@ -17,14 +17,16 @@ export interface Span {
 
 interface Size {
   readonly width: number
-  /** Width of the lane names. */
+  /** Width of the lane names beside the lanes. */
   readonly label: number
+  /** Height of the lane names above the lanes. */
+  readonly above: number
   readonly ticks: number
 }
 
 /** About one unit per pixel, so that text keeps its size. */
-const WIDE: Size = { width: 960, label: 190, ticks: 6 }
-const NARROW: Size = { width: 340, label: 96, ticks: 2 }
+const WIDE: Size = { width: 960, label: 190, above: 0, ticks: 6 }
+const NARROW: Size = { width: 340, label: 2, above: 14, ticks: 2 }
 /** Same as in the style sheet. */
 const PHONE = '(max-width: 48rem)'
 /** Minimum width of a character in a name. */
@@ -59,7 +61,8 @@ export function Timeline({
   const begin = Math.min(...spans.map(({ from }) => from))
   const end = Math.max(...spans.map((s) => s.to ?? now), begin + 1000)
   const xOf = (at: number): number => size.label + ((at - begin) / (end - begin)) * (size.width - size.label - 12)
-  const height = lanes.length * LANE + AXIS
+  const lane = LANE + size.above
+  const height = lanes.length * lane + AXIS
   const ticks = Array.from({ length: size.ticks + 1 }, (_, i) => begin + ((end - begin) * i) / size.ticks)
   return h(
     'div',
@@ -81,8 +84,12 @@ export function Timeline({
           ),
         ]),
       ),
-      lanes.map((lane, i) =>
-        h('text', { key: lane, x: 0, y: i * LANE + LANE / 2 + 4 }, cut(lane, Math.floor(size.label / CHARACTER))),
+      lanes.map((name, i) =>
+        h(
+          'text',
+          { key: name, x: 0, y: i * lane + (size.above > 0 ? size.above : LANE / 2 + 4) },
+          cut(name, Math.floor((size.above > 0 ? size.width : size.label) / CHARACTER)),
+        ),
       ),
       spans.map((s) =>
         h(
@@ -91,7 +98,7 @@ export function Timeline({
             key: s.id,
             class: `tone-${s.tone}`,
             x: xOf(s.from),
-            y: lanes.indexOf(s.lane) * LANE + 7,
+            y: lanes.indexOf(s.lane) * lane + size.above + 7,
             width: Math.max(LEAST, xOf(s.to ?? now) - xOf(s.from)),
             height: LANE - 14,
             rx: 3,

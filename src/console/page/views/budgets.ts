@@ -49,7 +49,8 @@ export function Budgets(): VNode {
 function summary({ head, rows }: BudgetsTopic): string {
   const full = rows.filter((r) => isLimit(r) && r.left <= 0).length
   const waiting = rows.filter((r) => r.row === 'Waiting').length
-  const used = `${full === 0 ? 'Every budget has room' : `${full} without room`}, ${waiting} waiting for a permit.`
+  const waits = waiting === 0 ? 'no permit waits' : waiting === 1 ? '1 permit waits' : `${waiting} permits wait`
+  const used = `${full === 0 ? 'Every budget has room' : `${full} without room`}, ${waits}.`
   const counts = `${head.counts.granted} granted, ${head.counts.denied} denied, ${head.counts.failed} failed since the Defender started counting.`
   const held = head.holds?.some(({ effect }) => effect === 'Freeze') === true ? 'Frozen: nothing is granted. ' : ''
   return `${held}${used} ${counts}${head.isBuiltIn ? ' No policy is declared: the built-in one decides.' : ''}`
@@ -242,6 +243,7 @@ function Waiting({ rows, cluster }: { readonly rows: readonly WaitingPermitRow[]
       {
         id: 'act',
         title: 'Approval',
+        isAct: true,
         of: (r) =>
           r.approvals.length > 0 &&
           h(ApproveButton, {

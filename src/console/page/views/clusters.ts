@@ -67,16 +67,6 @@ function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
       href: ({ name }) => to(route, 'machines', { cluster: name }),
       columns: [
         { id: 'name', title: 'Cluster', of: (c) => `${c.name}${c.isHub ? ' (hub)' : ''}`, by: (c) => c.name },
-        ...(session.isRecorded
-          ? [
-              {
-                id: 'life',
-                title: 'Past',
-                isWhole: true,
-                of: (c: ClusterRow) => h(LifeLink, { cluster: hubOf(session), kind: 'Cluster', name: c.name }),
-              },
-            ]
-          : []),
         {
           id: 'state',
           title: 'State',
@@ -105,9 +95,20 @@ function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
           of: (c) => c.credentialsEnd !== undefined && h(Until, { at: c.credentialsEnd }),
           by: (c) => c.credentialsEnd ?? Infinity,
         },
+        ...(session.isRecorded
+          ? [
+              {
+                id: 'life',
+                title: 'Past',
+                isWhole: true,
+                of: (c: ClusterRow) => h(LifeLink, { cluster: hubOf(session), kind: 'Cluster', name: c.name }),
+              },
+            ]
+          : []),
         {
           id: 'hold',
           title: 'Hold',
+          isAct: true,
           of: (c) =>
             h(HoldButton, {
               cluster: c.name,

@@ -11,7 +11,7 @@ import { Lanes } from '../parts/lanes.ts'
 import { capitalized, nounOf } from '../parts/noun.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
-import { moment, span } from '../parts/time.ts'
+import { hour, moment, span } from '../parts/time.ts'
 import { to, withParams, hrefOf } from '../router.ts'
 
 const HOUR = 3_600_000
@@ -59,7 +59,7 @@ function Life({ cluster, kind, name }: ObjectName): VNode {
       title: `The life of ${name}`,
       sentence:
         loaded.state === 'Ready'
-          ? `${capitalized(nounOf(kind))} in cluster ${cluster}, ${span(loaded.value.to - loaded.value.from)} until ${moment(loaded.value.to, now())}.`
+          ? `${capitalized(nounOf(kind))} in cluster ${cluster}, ${span(loaded.value.to - loaded.value.from)} until ${hour(loaded.value.to, now())}.`
           : `${capitalized(nounOf(kind))} in cluster ${cluster}`,
       tools: [h(Choice, { label: 'Time', name: 'span', value: length, options: SPANS }), h(AsTable, {})],
       commands: loaded.state === 'Ready' ? [loaded.value.command] : [],

@@ -6,7 +6,7 @@ import { Page } from '../frame.ts'
 import type { MaintenanceTopic } from '../../protocol.ts'
 import type { MaintenanceRow } from '../../topics.ts'
 import { topicOf } from '../../topic-name.ts'
-import { At, Until } from '../parts/clock.ts'
+import { At, Hour, Until } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
@@ -58,13 +58,20 @@ function List({ rows }: { readonly rows: readonly MaintenanceRow[] }): VNode {
       {
         id: 'window',
         title: 'Window',
-        of: (m) => [h(At, { at: m.notBefore }), m.notAfter !== undefined && [' to ', h(At, { at: m.notAfter })]],
+        of: windowOf,
         by: (m) => m.notBefore ?? 0,
       },
       { id: 'source', title: 'Source', of: (m) => m.source, by: (m) => m.source },
       { id: 'wait', title: 'Waits for', of: (m) => m.wait?.seen ?? m.message ?? '' },
     ],
   })
+}
+
+/** A host may be worked on at any time of it. */
+function windowOf({ notBefore, notAfter }: MaintenanceRow): ComponentChildren {
+  const end = notAfter !== undefined && h(Hour, { at: notAfter })
+  if (notBefore === undefined) return end && ['until ', end]
+  return end === false ? ['from ', h(Hour, { at: notBefore })] : [h(Hour, { at: notBefore }), ' to ', end]
 }
 
 /** Users wait for InProgress: a node that was not drained still has pods then. */

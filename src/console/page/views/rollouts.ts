@@ -76,7 +76,9 @@ function Sentence({ head }: { readonly head: SetHead; readonly cluster: string }
         {},
         minutes.length === 0
           ? 'Time left: not measured yet'
-          : [`About ${span(Math.max(...minutes) * 60_000)} left if nothing else waits `, h(EndsAbout, { minutes })],
+          : head.wait?.predicate === 'WaitingForWindow'
+            ? `About ${span(Math.max(...minutes) * 60_000)} left once its window opens`
+            : [`About ${span(Math.max(...minutes) * 60_000)} left if nothing else waits `, h(EndsAbout, { minutes })],
       ),
   )
 }
@@ -117,7 +119,9 @@ function LadderView({ head, rows, cluster, isTable }: LadderProps): VNode {
       h(
         Notice,
         { title: 'No rollout is running' },
-        'Every component of this set is up to date, or the set waits before its first step.',
+        head.phase === 'Complete'
+          ? 'Every component of this set is up to date.'
+          : 'The set waits before its first step, or has nothing to switch.',
       ),
     head.versions.length > 0 && h(Versions, { rows: head.versions, cluster }),
     head.blocked.length > 0 &&
