@@ -19,6 +19,8 @@ export interface ApprovingAnswer {
   readonly asks: readonly AskedApprovals[]
   /** What the approval covers, and what it does not. */
   readonly scope: string
+  /** The full id of the commit that it is about: its plan can be read. */
+  readonly commit?: string
 }
 
 export interface ApprovalEffect {

@@ -33,7 +33,7 @@ test('from the first line to a hold, without a pointer', async () => {
     ),
   }
   const page = await bench.open('#/home')
-  await heading(page, '1 node needs attention: n-3 in prod (ladder exhausted).')
+  await heading(page, '2 things need attention, the first: node n-3: ladder of rule kernel-deadlock exhausted (prod)')
 
   // Where is the commit, and why does it wait?
   await page.keyboard.press('g')

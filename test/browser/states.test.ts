@@ -18,6 +18,14 @@ test('a view that is being read says so', async () => {
   await page.getByText('Loading').waitFor({ state: 'attached' })
 })
 
+test('home of one cluster counts what is in it, and no other cluster', async () => {
+  const page = await bench.open('#/home?of=test')
+  await page.getByRole('heading', { level: 1, name: '1 thing needs attention in test: scribe 2.0.0 fails' }).waitFor()
+  expect(await page.getByText('Clusters connected').count()).toBe(0)
+  await page.goto(`${bench.server.url}/#/home?of=edge`)
+  await page.getByRole('heading', { level: 1, name: 'Nothing needs attention in edge.' }).waitFor()
+})
+
 test('a view without anything in it says what would fill it', async () => {
   bench.server.change<RepairsTopic>('repairs/prod', (t) => ({ ...t, rows: [] }))
   bench.server.change<PipelineTopic>('pipeline', (t) => ({ ...t, rows: [] }))
@@ -56,11 +64,11 @@ test('without a session the page tells how to sign in and shows nothing else', a
 
 test('a server that is away and comes back: the page tells so, keeps its picture, and misses no change', async () => {
   const page = await bench.open('#/home', { isStill: false })
-  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.getByRole('heading', { name: '2 things need attention' }).waitFor()
   await expect.poll(() => bench.server.streams).toBe(1)
   await bench.server.stop()
   await page.getByText('Offline since').waitFor()
-  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.getByRole('heading', { name: '2 things need attention' }).waitFor()
   // A change that no browser receives.
   bench.server.send(
     {
@@ -81,7 +89,7 @@ test('a stream that is never answered, as over a connection that died in sleep, 
   await page.clock.install()
   bench.server.instead.set('/events', 'Hangs')
   await page.reload()
-  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.getByRole('heading', { name: '2 things need attention' }).waitFor()
   await page.clock.runFor(1_000)
   await expect.poll(() => bench.server.asked.filter((a) => a.includes('/events')).length).toBeGreaterThan(0)
   await page.clock.runFor(21_000)
@@ -107,7 +115,7 @@ test('ages and ends are those of the clock of the server, also where the clock o
 
 test('another start of the console at the same address is no outage: the page tells to open its link', async () => {
   const page = await bench.open('#/home', { isStill: false })
-  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.getByRole('heading', { name: '2 things need attention' }).waitFor()
   await expect.poll(() => bench.server.streams).toBe(1)
   bench.server.instead.set('/', { status: 421, code: 'WrongHost', message: 'the Host header names another server' })
   await bench.server.stop()
@@ -115,7 +123,7 @@ test('another start of the console at the same address is no outage: the page te
   await bench.server.start()
   await page.getByText('Signed out').waitFor()
   await page.getByText('Run kubenode console again and open the link that it prints.').waitFor()
-  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.getByRole('heading', { name: '2 things need attention' }).waitFor()
 })
 
 test('a cluster that does not answer is shown as it was, with its age, or named as not shown', async () => {
@@ -144,7 +152,7 @@ test('a cluster that does not answer is shown as it was, with its age, or named 
 
 test('a cluster that is removed while its view is open ends that view alone, and comes back with the cluster', async () => {
   const page = await bench.open('#/home', { isStill: false })
-  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.getByRole('heading', { name: '2 things need attention' }).waitFor()
   const other = await page.context().newPage()
   await other.goto(`${bench.server.url}/#/rollouts/prod/base`)
   await other.getByRole('heading', { name: 'Rollout of base' }).waitFor()
@@ -176,7 +184,7 @@ test('a view of something that does not exist yet is there once it does', async 
 
 test('a stream that ends so that a proxy tells again who asks is no failure', async () => {
   const page = await bench.open('#/home', { isStill: false })
-  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.getByRole('heading', { name: '2 things need attention' }).waitFor()
   await expect.poll(() => bench.server.streams).toBe(1)
   await page.evaluate(
     `new MutationObserver(() => { window.wasOffline ||= document.body.innerText.includes('Offline') }).observe(document.body, { subtree: true, childList: true, characterData: true })`,
@@ -190,13 +198,13 @@ test('a stream that ends so that a proxy tells again who asks is no failure', as
 
 test('a page that gave its place to a newer one says why, asks for nothing, and continues when a person wants it', async () => {
   const page = await bench.open('#/home', { isStill: false })
-  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.getByRole('heading', { name: '2 things need attention' }).waitFor()
   await page.getByRole('heading', { name: 'Latest changes' }).waitFor()
   await expect.poll(() => streamOf('pipeline')).toBe(true)
   const before = streamsAsked()
   bench.server.sendBye({ reason: 'TooManyStreams', message: TOO_MANY })
   await page.getByText('You have this console open in more than 16 browsers.').waitFor()
-  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.getByRole('heading', { name: '2 things need attention' }).waitFor()
   expect(streamsAsked()).toBe(before)
   await page.getByRole('button', { name: 'Continue here' }).click()
   await page.getByText('Paused').waitFor({ state: 'detached' })
@@ -208,7 +216,7 @@ test('a topic that arrives after a page gave up its place does not take the plac
   const page = await bench.open('#/home', { isStill: false })
   await page.clock.install()
   await page.reload()
-  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.getByRole('heading', { name: '2 things need attention' }).waitFor()
   await page.clock.runFor(1_000)
   await expect.poll(() => streamOf('home')).toBe(true)
   const before = streamsAsked()
@@ -249,7 +257,7 @@ test('a page for which there is no place shows its views, says why it is not liv
   bench.server.instead.set('/events', { status: 503, code: 'TooManyStreams', message })
   const page = await bench.open('#/home', { isStill: false })
   await page.getByText(message).waitFor()
-  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.getByRole('heading', { name: '2 things need attention' }).waitFor()
   bench.server.instead.clear()
   await page.getByText(message).waitFor({ state: 'detached' })
 })

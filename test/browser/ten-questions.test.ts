@@ -57,7 +57,7 @@ interface Question {
 }
 
 const QUESTIONS: Readonly<Record<string, Question>> = {
-  'Does anything need attention?': { most: 0, way: async () => {}, answer: '1 node needs attention: n-3 in prod' },
+  'Does anything need attention?': { most: 0, way: async () => {}, answer: '2 things need attention' },
   'Who wrote the commit that fails?': { most: 0, way: async () => {}, answer: 'by Eve' },
   'What does the failed commit stop?': { most: 0, way: async () => {}, answer: 'stage prod' },
   'Why does prod wait?': { most: 2, way: (p) => p.keys('g', 'p'), answer: 'stage test must succeed first' },

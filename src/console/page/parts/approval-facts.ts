@@ -2,7 +2,9 @@
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import type { ApprovalEffect, ApprovingAnswer, AskedApprovals, GivenApproval } from '../../approving.ts'
+import { useApp } from '../app.ts'
 import type { Loaded } from '../live/store.ts'
+import { to } from '../router.ts'
 import { Since, Until } from './clock.ts'
 import { Loading, sentence } from './states.ts'
 import { count } from './time.ts'
@@ -13,6 +15,7 @@ interface Props {
 }
 
 export function ApprovalFacts({ loaded, readAgain }: Props): VNode {
+  const { route } = useApp()
   if (loaded.state === 'Loading') return h(Loading, {})
   if (loaded.state !== 'Ready')
     return h(
@@ -21,11 +24,23 @@ export function ApprovalFacts({ loaded, readAgain }: Props): VNode {
       h('p', { class: 'error', role: 'alert' }, sentence(loaded.message)),
       h('button', { type: 'button', onClick: readAgain }, 'Read again'),
     )
-  const { effects, waits, risk, given, moreGiven, asks, scope } = loaded.value
+  const { effects, waits, risk, given, moreGiven, asks, scope, commit } = loaded.value
   return h(
     'div',
     { class: 'facts' },
-    h(Part, { title: 'What happens' }, h('ul', {}, effects.map(effectItem))),
+    h(
+      Part,
+      { title: 'What happens' },
+      h('ul', {}, effects.map(effectItem)),
+      // In a tab of its own: what was typed below stays.
+      commit !== undefined &&
+        h(
+          'p',
+          {},
+          h('a', { href: to(route, 'plan', { name: commit }), target: '_blank', rel: 'noopener' }, 'Read the plan'),
+          ' of the commit: what it changes and deletes, and which limits it loosens.',
+        ),
+    ),
     waits.length > 0 && h(Part, { title: 'What it still waits for after that' }, plainList(waits)),
     h(Part, { title: `Risk: ${risk.level?.toLowerCase() ?? 'not rated'}` }, plainList(risk.why)),
     h(

@@ -79,6 +79,12 @@ interface StateProps {
   readonly blames: readonly BlameRow[]
 }
 
+/** What people ask first of one that is not closed. */
+const BREAKER_STOPS: Readonly<Partial<Record<string, string>>> = {
+  Open: 'Stops every change and repair under this policy, except recoveries.',
+  HalfOpen: 'Tries a few changes; the rest waits for how they end.',
+}
+
 /** A table would hide exceptions; here each gets a line. */
 const State = ({ breakers, windows, blames }: StateProps): VNode =>
   h(
@@ -96,6 +102,7 @@ const State = ({ breakers, windows, blames }: StateProps): VNode =>
           h('span', { class: 'soft' }, h(Since, { at: b.since })),
           h('span', {}, `${b.failures} failed of the last ${b.results.length}`),
           h(Results, { results: b.results }),
+          BREAKER_STOPS[b.state] !== undefined && h('span', { class: 'soft' }, BREAKER_STOPS[b.state]),
         ),
       ),
     ),

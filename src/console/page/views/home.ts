@@ -23,7 +23,7 @@ export function Home(): VNode {
   // Followed from the start: a topic that is added later opens the stream again.
   const hasChanges = of === undefined && clustersWith(session, 'pipeline').length > 0
   const pipeline = useTopic<PipelineTopic>(hasChanges ? 'pipeline' : undefined)
-  const head = loaded.state === 'Ready' ? loaded.value.head : undefined
+  const head = loaded.state === 'Ready' ? headFor(loaded.value, of) : undefined
   return h(
     Page,
     {
@@ -35,14 +35,33 @@ export function Home(): VNode {
       }),
       commands: [`kubenode get clusters,releases -A --context ${word(hubOf(session))}`],
     },
-    shown(loaded, ({ head, rows }) =>
+    shown(loaded, (home) =>
       h(Board, {
-        head,
-        rows: of === undefined ? rows : rows.filter(({ object }) => object.cluster === of),
+        head: headFor(home, of),
+        rows: rowsFor(home, of),
         changes: pipeline.state === 'Ready' ? pipeline.value.rows : [],
       }),
     ),
   )
+}
+
+const rowsFor = ({ rows }: HomeTopic, of: string | undefined): readonly AttentionRow[] =>
+  of === undefined ? rows : rows.filter(({ object }) => object.cluster === of)
+
+/** Of one cluster, only what its rows say: how many of its machines are ready is on its own pages. */
+function headFor(home: HomeTopic, of: string | undefined): HomeHead & { readonly isPart?: true } {
+  if (of === undefined) return home.head
+  const rows = rowsFor(home, of)
+  const [act, wait, unknown] = (['Act', 'Wait', 'Unknown'] as const).map(
+    (weight) => rows.filter((row) => row.weight === weight).length,
+  ) as [number, number, number]
+  const [first] = rows.filter(({ weight }) => weight === 'Act')
+  const many = act === 1 ? '1 thing needs attention' : `${act} things need attention`
+  const sentence =
+    first === undefined
+      ? `Nothing ${unknown === 0 ? '' : 'known '}needs attention in ${of}.`
+      : `${many} in ${of}${act === 1 ? '' : ', the first'}: ${first.title ?? first.text}`
+  return { ...home.head, sentence, needsAttention: act, waits: wait, unknown, isPart: true }
 }
 
 /** Connection states in which the page shows the present. */
@@ -54,8 +73,9 @@ const toneOf = (head: HomeHead): Tone => {
   return head.waits > 0 || head.unknown !== 0 || head.machines.total === 0 ? 'wait' : 'good'
 }
 
-interface BoardProps extends Pick<HomeTopic, 'head' | 'rows'> {
+interface BoardProps extends Pick<HomeTopic, 'rows'> {
   readonly changes: readonly PipelineRow[]
+  readonly head: ReturnType<typeof headFor>
 }
 
 function Board({ head, rows, changes }: BoardProps): VNode {
@@ -68,8 +88,14 @@ function Board({ head, rows, changes }: BoardProps): VNode {
     h(
       'div',
       { class: 'figures' },
-      figure('Machines ready', `${count(head.machines.ready)} of ${count(head.machines.total)}`, to(route, 'machines')),
-      figure('Clusters connected', `${head.clusters.connected} of ${head.clusters.total}`, to(route, 'clusters')),
+      head.isPart !== true && [
+        figure(
+          'Machines ready',
+          `${count(head.machines.ready)} of ${count(head.machines.total)}`,
+          to(route, 'machines'),
+        ),
+        figure('Clusters connected', `${head.clusters.connected} of ${head.clusters.total}`, to(route, 'clusters')),
+      ],
       figure('Need attention', String(head.needsAttention)),
       figure('Waiting', String(head.waits)),
     ),

@@ -10,6 +10,7 @@ import { askersOfRelease } from '#explain/approvers.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import type { Approved } from '#explain/approvers-asked.ts'
 import { RISK_ASKS } from '#sync/release/risk.ts'
+import { targetsDigest } from '#sync/release/tracks.ts'
 import { problemsAs } from '#test/support/console/messages.ts'
 import { permitAskers } from '../approving-answer.ts'
 import type { MachineRow } from '../machine-row.ts'
@@ -216,6 +217,7 @@ test('a release: clusters that change in each stage to come with their machines,
     pipeline,
   })
   expect(answer).toMatchObject({
+    commit: 'c0ffee'.padEnd(40, '0'),
     effects: [
       { text: 'Commit c0ffee000000 of track fleet' },
       {
@@ -242,6 +244,18 @@ test('a release: clusters that change in each stage to come with their machines,
       '1 new failure in cluster test',
     ],
   })
+})
+
+test('a release that deletes more than its guard allows says so before anything is approved', () => {
+  const release = releaseWith([waiting('board', 'approved by 1 of 2 (group board)')])
+  const [first] = release.status?.clusters ?? []
+  const prune = { count: 9, allowed: 2, first: 'machine/prod/n-9', machines: 1, digest: 'f'.repeat(64) }
+  const deleting = { ...release, status: { ...release.status, clusters: [{ ...first, prune }] } } as typeof release
+  const request = { ...requestsOf(deleting)[0], digest: targetsDigest(deleting) } as Approving['request']
+  const { effects } = answered(deleting, { request, releases: [before, deleting], pipeline })
+  expect(effects.map(({ text }) => text)).toContainEqual(
+    expect.stringContaining('test: deletes 1 machine and 9 objects (limit 2), the first is machine/prod/n-9'),
+  )
 })
 
 test('a release with a high-risk change: what sync reported of it, and any user may approve', () => {

@@ -17,6 +17,7 @@ import type { ApprovalRequest } from '#explain/approval-requests.ts'
 import type { Asker } from '#explain/approvers.ts'
 import type { Approved } from '#explain/approvers-asked.ts'
 import type { Person } from '#kube/current-person.ts'
+import { deletionText } from '#explain/release/status.ts'
 import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
@@ -62,9 +63,23 @@ export function approvingAnswer(asked: Approving): ApprovingAnswer {
   const given = asked.approvals === undefined ? undefined : givenApprovals(asked, valid)
   return {
     ...contentOf(asked),
+    ...defined({ commit: commitOf(asked) }),
     ...(given !== undefined && { given: given.slice(-MOST_GIVEN) }),
     moreGiven: Math.max(0, (given?.length ?? 0) - MOST_GIVEN),
     asks: asksOf(asked, valid),
+  }
+}
+
+/** Undefined: nothing that git has asks for it. */
+function commitOf({ object, request }: Approving): string | undefined {
+  switch (object.kind) {
+    case 'OperationPermit':
+    case 'Release':
+      return object.spec.commit
+    case 'FleetSource':
+      return request.digest === object.status?.refused?.digest ? object.status?.refused?.commit : undefined
+    default:
+      return assertNever(object)
   }
 }
 
@@ -179,6 +194,9 @@ function releaseContent(release: Release, asked: Approving): Content {
               on: rest.map((name) => clusterText(name, release, asked)),
             }),
           ]),
+      ...places.flatMap(({ name, prune }) =>
+        prune === undefined ? [] : [effectOf({ text: pageText(deletionText(name, prune)) })],
+      ),
       ...(changed === undefined
         ? [effectOf({ text: 'The previous release is not kept, so clusters without a change may be listed' })]
         : []),
