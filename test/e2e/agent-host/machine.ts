@@ -26,6 +26,9 @@ const PLACE = '/var/tmp'
 const CONTROLLERS = ['cpu', 'cpuacct', 'cpuset', 'memory', 'devices', 'freezer', 'blkio', 'pids', 'systemd']
 const CGROUP = '/sys/fs/cgroup'
 const REBOOTS = 133
+/** Twenty machines that unpack programs share two cores. */
+const BOOT_MS = 300_000
+const LOOK_MS = 200
 const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' }
 
 const tree = (): string | undefined =>
@@ -60,6 +63,8 @@ export class HostMachine {
   readonly #options: HostOptions
   #child: ChildProcess | undefined
   #isOver = false
+  /** A test ended it on purpose. */
+  #isCut = false
 
   /** `binds`: folders of this host that the machine reads, as `ours:theirs`. */
   constructor(binds: readonly string[], options: HostOptions = {}) {
@@ -102,18 +107,24 @@ export class HostMachine {
     ]
     const child = spawn('sh', ['-c', `${enter}; exec "$@"`, 'sh', ...nspawn], { stdio: ['ignore', log, log] })
     this.#child = child
+    this.#isCut = false
     child.once('exit', (code) => {
       if (code !== REBOOTS || this.#isOver) return
       this.#options.onReboot?.()
       void this.boot()
     })
-    for (let n = 0; n < 300; n++) {
-      const state = this.leader() === undefined ? '' : this.run('systemctl', 'is-system-running').out.trim()
+    const deadline = systemClock.monotonic() + BOOT_MS
+    // A machine that reboots while it comes up is started again by its exit.
+    const hasEnded = (): boolean => child.signalCode !== null || ![null, REBOOTS].includes(child.exitCode)
+    while (!hasEnded() && systemClock.monotonic() < deadline) {
+      const state = (await this.runAside('systemctl', 'is-system-running')).out.trim()
       if (state === 'running' || state === 'degraded') return this.#openGroups()
-      await systemClock.sleep(100)
+      await systemClock.sleep(LOOK_MS)
     }
+    if (this.#isCut) return
+    const end = child.exitCode ?? child.signalCode ?? `not up after ${BOOT_MS / 1_000} s`
     throw new Error(
-      `the machine does not come up: ${readFileSync(join(this.folder, 'console.log'), 'utf8').slice(-2_000)}`,
+      `the machine does not come up (${end}): ${readFileSync(join(this.folder, 'console.log'), 'utf8').slice(-2_000)}`,
     )
   }
 
@@ -147,6 +158,7 @@ export class HostMachine {
   async cutPower(): Promise<void> {
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    this.#isCut = true
     const ended = new Promise((resolve) => child.once('exit', resolve))
     // With its first process everything in it ends; without nspawn alone nothing would.
     const leader = this.leader()

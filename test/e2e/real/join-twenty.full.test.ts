@@ -3,7 +3,6 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { kill } from 'node:process'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Machine, type SshJoin, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -131,9 +130,7 @@ test(
     writeFileSync(hold, '')
     await declareAll()
     await world.until('it downloads', async () => dying.run('pgrep', '-f', '/usr/bin/curl').code === 0, PATIENCE_MS)
-    const leader = dying.leader()
-    if (leader === undefined) throw new Error('the machine does not run')
-    kill(leader, 'SIGKILL')
+    await dying.cutPower()
     await joined(NAMES.filter((name) => /^(?:root|sudo|old)-/.test(name)))
     const now = await joins()
     expect(now.get(named('full'))).toMatchObject({ step: 'Preflight', reason: 'Full' })
@@ -154,7 +151,6 @@ test(
   'the host that died and the one that was full join once they can, and all of them are nodes with an agent',
   async () => {
     const dying = hostOf(named('dies')).machine
-    await world.until('the machine ends', async () => dying.leader() === undefined)
     await dying.boot()
     hostOf(named('full')).machine.run('umount', '/opt')
     const value = { metadata: { annotations: { [ANNOTATIONS.joinAgain]: '1' } } }
