@@ -8,10 +8,13 @@ import { all, any, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
 const VERB = 'use'
 const mayUse = (name: string): string =>
   `authorizer.group('').resource('secrets').namespace(${quoted(SYSTEM_NAMESPACE)}).name(${name}).check(${quoted(VERB)}).allowed()`
-const mayUseSecrets = all(
-  mayUse("object.spec.ssh.?secretRef.?name.orValue('')"),
-  any('!has(object.spec.ssh.rescue)', mayUse("object.spec.ssh.?rescue.?secretRef.?name.orValue('')")),
-)
+const mayUseSecretsOf = (ssh: string): string =>
+  all(
+    mayUse(`${ssh}.?secretRef.?name.orValue('')`),
+    any(`!has(${ssh}.rescue)`, mayUse(`${ssh}.?rescue.?secretRef.?name.orValue('')`)),
+  )
+/** The author of the set had the right to its Secrets, and chose its hosts. */
+const isOfSet = `object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == 'MachineSet' && o.?controller.orValue(false) && o.apiVersion.startsWith(${quoted(`${API_GROUP}/`)}))`
 
 const servers: AdmissionPolicy = {
   name: 'kubenode-ssh',
@@ -24,8 +27,29 @@ const servers: AdmissionPolicy = {
   validations: [
     {
       // What sync applies is in git, and the Secret's own limits of pools and hosts hold for it as well.
-      expression: any(isProgram('sync'), mayUseSecrets),
+      expression: any(isProgram('sync'), all(isProgram('controllers'), isOfSet), mayUseSecretsOf('object.spec.ssh')),
       message: `naming an SSH server in spec.ssh needs the right to its Secrets: verb ${VERB} on secrets in ${SYSTEM_NAMESPACE}, by the names in spec.ssh.secretRef and spec.ssh.rescue`,
+    },
+  ],
+}
+
+const TEMPLATE_SSH = 'spec.?template.?spec.?ssh'
+
+const setServers: AdmissionPolicy = {
+  name: 'kubenode-ssh-sets',
+  rules: [{ apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['machinesets'] }],
+  matchConditions: [
+    { name: 'names-servers', expression: `object.${TEMPLATE_SSH}.hasValue()` },
+    {
+      name: 'and-changes-them',
+      expression: any('oldObject == null', `object.${TEMPLATE_SSH} != oldObject.${TEMPLATE_SSH}`),
+    },
+  ],
+  variables: [],
+  validations: [
+    {
+      expression: any(isProgram('sync'), mayUseSecretsOf('object.spec.template.spec.ssh')),
+      message: `naming SSH servers in spec.template.spec.ssh needs the right to its Secrets: verb ${VERB} on secrets in ${SYSTEM_NAMESPACE}, by the names in secretRef and rescue`,
     },
   ],
 }
@@ -51,4 +75,4 @@ const joins: AdmissionPolicy = {
   ],
 }
 
-export const sshPolicies: readonly AdmissionPolicy[] = [servers, joins]
+export const sshPolicies: readonly AdmissionPolicy[] = [servers, setServers, joins]

@@ -279,6 +279,7 @@ export const REASONS = {
     'infrastructure',
     'The provider has no hosts left of any offering of the machine; the message names the time of the next request.',
   ),
+  HostsTaken: because('infrastructure', 'Each host that the MachineSet lists has a Machine; more replicas are wanted.'),
   MachineExists: because('infrastructure', 'The machine exists and runs.'),
   MachineGone: because('infrastructure', 'The provider no longer knows the machine.'),
   HostStopped: because('infrastructure', 'The machine is powered off.'),

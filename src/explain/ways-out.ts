@@ -146,6 +146,7 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   ProviderError: operator('corrects what the provider refuses, such as quota, credentials or image', WHY),
   ProviderThrottled: itself,
   OfferingsExhausted: itself,
+  HostsTaken: author('lists more hosts in the MachineSet, or wants fewer replicas', WHY),
   MachineExists: nobody,
   MachineGone: itself,
   HostStopped: operator('powers the host on at its provider', WHY),

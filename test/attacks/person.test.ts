@@ -181,6 +181,25 @@ const sshMachine = (name: string) => ({
     ssh: { host: 'evil.example.org', firstUse: true, secretRef: { name: 'hosts-ssh' } },
   },
 })
+const sshSet = (
+  secret: string,
+  hosts = [{ name: 'evil', host: 'evil.example.org', hostKey: 'ssh-ed25519 AAAAC3Nz' }],
+) => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'MachineSet',
+  metadata: { name: 's-ssh' },
+  spec: {
+    replicas: 1,
+    selector: { matchLabels: { a: 'b' } },
+    template: {
+      metadata: { labels: { a: 'b' } },
+      spec: { provider: { name: 'static' }, ssh: { secretRef: { name: secret }, hosts } },
+    },
+  },
+})
+const MACHINE_SETS = '/apis/kubenode.io/v1alpha1/machinesets?dryRun=All'
+/** The owner that a set writes into its machines. */
+const OF_SET = { apiVersion: 'kubenode.io/v1alpha1', kind: 'MachineSet', name: 's-ssh', uid: 'u', controller: true }
 const MACHINES = MACHINE_A.replace('/m-a', '?dryRun=All')
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
@@ -194,7 +213,13 @@ async function machineKeeper(world: AttackWorld): Promise<Who> {
     apiVersion,
     kind: 'ClusterRole',
     metadata: { name: 'machine-keeper' },
-    rules: [{ apiGroups: ['kubenode.io'], resources: ['machines'], verbs: ['get', 'create', 'update', 'patch'] }],
+    rules: [
+      {
+        apiGroups: ['kubenode.io'],
+        resources: ['machines', 'machinesets'],
+        verbs: ['get', 'create', 'update', 'patch'],
+      },
+    ],
   })
   await madeBy(world, `${RBAC}/clusterrolebindings`, {
     apiVersion,
@@ -259,10 +284,30 @@ const SSH_SERVERS: readonly Attempt[] = [
     refused: /needs the right to its Secrets/,
   },
   {
-    name: 'S36 the key of the controllers names a server',
+    name: 'S36 or lists such servers in a MachineSet, whose Machines the controllers make',
+    attempt: async (world) =>
+      world.ask(await machineKeeper(world), 'POST', MACHINE_SETS, { body: sshSet('hosts-ssh') }),
+    control: async (world) =>
+      eventually(
+        async () => world.ask(await machineKeeper(world), 'POST', MACHINE_SETS, { body: sshSet('own-hosts') }),
+        ({ status }) => status < 400,
+      ),
+    refused: /spec\.template\.spec\.ssh needs the right to its Secrets/,
+  },
+  {
+    name: 'S36 the key of the controllers names a server for a Machine of no set',
     attempt: ({ ask, who }) => ask(who.controllers, 'POST', MACHINES, { body: sshMachine('m-ssh') }),
-    control: ({ ask, who }) => ask(who.installer, 'POST', MACHINES, { body: sshMachine('m-ssh') }),
+    control: ({ ask, who }) =>
+      ask(who.controllers, 'POST', MACHINES, {
+        body: { ...sshMachine('m-ssh'), metadata: { name: 'm-ssh', ownerReferences: [OF_SET] } },
+      }),
     refused: /needs the right to its Secrets/,
+  },
+  {
+    name: 'S36 and lists servers in a set',
+    attempt: ({ ask, who }) => ask(who.controllers, 'POST', MACHINE_SETS, { body: sshSet('hosts-ssh') }),
+    control: ({ ask, who }) => ask(who.installer, 'POST', MACHINE_SETS, { body: sshSet('hosts-ssh') }),
+    refused: 403,
   },
   {
     name: 'S36 the key of the approver names a server for a Machine',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { coreKind } from '#kube/core-kinds.ts'
 import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
-import { machineSet } from '#api/kinds/machine-set.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { EACH, unservedFields } from '#api/unserved.ts'
 import { createValidator } from '#api/validate.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -14,43 +14,27 @@ import { manifests } from '#test/support/servers/installed.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 
-const secret = { name: 'a' }
-const ssh = { host: 'a', secretRef: secret, hostKey: 'ssh-ed25519 AAAAC3NzaC1' }
-
-const template = (channel: 'Agent' | 'SSH') => ({
-  metadata: { labels: { 'kubenode.io/pool': 'a' } },
-  spec: { provider: { name: 'process' }, channel },
-})
+const ladder = (probe: object) => [{ operations: [{ cordon: {} }], verify: { probe: { component: 'a', ...probe } } }]
 const STORED: KubeObject = {
   apiVersion: API_GROUP_VERSION,
-  kind: 'MachineSet',
+  kind: 'NodeRemedier',
   metadata: { name: 'stored', finalizers: ['example.org/kept'] },
-  spec: { replicas: 0, selector: { matchLabels: { 'kubenode.io/pool': 'a' } }, template: template('SSH') },
+  spec: { ...nodeRemedier.example.spec, ladder: ladder({ name: 'http' }) },
 }
 
 /** A spec for each field, whole enough for the rules of its definition. */
 const USES: Readonly<Record<string, object>> = {
-  'MachineSet spec.template.spec.channel': { template: { spec: { channel: 'SSH', ssh } } },
-  'MachineSet spec.template.spec.ssh': { template: { spec: { ssh } } },
-  'NodeRemedier spec.ladder[].verify.probe.name': {
-    ladder: [{ operations: [{ cordon: {} }], verify: { probe: { component: 'a', name: 'http' } } }],
-  },
+  'NodeRemedier spec.ladder[].verify.probe.name': { ladder: ladder({ name: 'http' }) },
 }
 
 const named = (path: readonly string[]): string => path.join('.').replaceAll(`.${EACH}`, EACH)
 const cases = KINDS.flatMap((kind) => unservedFields(kind).map((field) => ({ kind, name: named(field.path) })))
 const title = ({ kind, name }: (typeof cases)[number]) => `${kind.kind} ${name}`
 
-/** Merged with the example's own values, except for kinds whose example has another value in the same place. */
 function objectOf(kind: ApiKind, use: object): KubeObject {
   const { spec } = kind.example as unknown as { readonly spec: object }
-  const kept = 'controlPlane' in use ? {} : spec
-  return { ...kind.example, spec: { ...kept, ...merged(spec, use) } }
+  return { ...kind.example, spec: { ...spec, ...use } }
 }
-const merged = (spec: object, use: object): object =>
-  'template' in use && 'template' in spec
-    ? { template: { ...(spec.template as object), ...(use.template as object) } }
-    : use
 
 test('every such field has a case here', () => expect(Object.keys(USES).sort()).toEqual(cases.map(title).sort()))
 
@@ -64,7 +48,7 @@ describe('on a server', () => {
     await client.create(coreKind('Namespace'), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fleet' } })
     const { kinds, rest } = manifests()
     await installManifests(client, { kinds, rest: [], hub: [] }, systemClock, false)
-    await client.create(machineSet, STORED as never)
+    await client.create(nodeRemedier, STORED as never)
     await installManifests(client, { kinds: [], rest, hub: [] }, systemClock, false)
   })
   afterAll(async () => {
@@ -83,17 +67,17 @@ describe('on a server', () => {
 
   test('a field stored before can be changed elsewhere, finalized and deleted, and not set again', async () => {
     const key = { name: 'stored' }
-    const change = (patch: object) => client.patch(machineSet, key, { type: 'merge', value: patch as Json })
+    const change = (patch: object) => client.patch(nodeRemedier, key, { type: 'merge', value: patch as Json })
     await change({ metadata: { labels: { a: 'b' } } })
-    await change({ spec: { replicas: 1 } })
-    // A template keeps this channel until it gets another one, and cannot get it again.
-    await change({ spec: { template: template('Agent') } })
-    await expect(change({ spec: { template: template('SSH') } })).rejects.toThrow(
-      /spec.template.spec.channel.* is not served yet/,
+    await change({ spec: { priority: 3 } })
+    // A rung keeps the name until it gets none, and cannot get it again.
+    await change({ spec: { ladder: ladder({}) } })
+    await expect(change({ spec: { ladder: ladder({ name: 'http' }) } })).rejects.toThrow(
+      /verify.probe.name.* is not served yet/,
     )
-    await client.delete(machineSet, key)
-    expect(await client.get(machineSet, key)).toMatchObject({ metadata: { deletionTimestamp: expect.any(String) } })
+    await client.delete(nodeRemedier, key)
+    expect(await client.get(nodeRemedier, key)).toMatchObject({ metadata: { deletionTimestamp: expect.any(String) } })
     await change({ metadata: { finalizers: null } })
-    expect(await client.get(machineSet, key)).toBeUndefined()
+    expect(await client.get(nodeRemedier, key)).toBeUndefined()
   })
 })

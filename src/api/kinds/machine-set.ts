@@ -5,6 +5,18 @@ import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 import { machineTemplateProps, noticesRule } from './machine.ts'
 
+const HOSTS_RULE = {
+  cel: "has(self.ssh) ? has(self.provider) && self.provider.name == 'static' : !has(self.channel) || self.channel != 'SSH'",
+  message:
+    'channel SSH needs ssh with hosts, and ssh needs provider static: other providers do not tell which key a host of theirs has',
+  fieldPath: '.ssh',
+  holds: (t: {
+    readonly ssh?: unknown
+    readonly channel?: string
+    readonly provider?: { readonly name: string }
+  }): boolean => (t.ssh === undefined ? t.channel !== 'SSH' : t.provider?.name === 'static'),
+}
+
 /** The scale of one cluster. */
 export const MAX_REPLICAS = 20_000
 
@@ -15,7 +27,10 @@ const template = s.obj('The template of the machines in the set.', {
     }),
   ),
   spec: s.fallback(
-    s.rule(s.obj('The part of the Machine spec that the set determines.', machineTemplateProps), noticesRule),
+    s.rule(
+      s.rule(s.obj('The part of the Machine spec that the set determines.', machineTemplateProps), noticesRule),
+      HOSTS_RULE,
+    ),
     {},
   ),
 })
@@ -105,4 +120,7 @@ export const machineSet = defineKind('MachineSet', 'kms', {
 })
 
 export type MachineSet = ObjectOf<typeof machineSet>
+export type MachineTemplate = MachineSet['spec']['template']['spec']
+/** A host that a set lists. */
+export type SetHost = NonNullable<MachineTemplate['ssh']>['hosts'][number]
 export type MachineSetInput = InputOf<typeof machineSet>

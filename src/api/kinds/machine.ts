@@ -7,7 +7,7 @@ import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.ts'
 import { MAINTENANCE_KINDS, MAINTENANCE_STATES } from './maintenance-event.ts'
 import { acceptanceReport, acceptanceStatus, machineAcceptance } from './machine-acceptance.ts'
-import { join, ssh, visit } from './machine-ssh.ts'
+import { join, setSsh, ssh, visit } from './machine-ssh.ts'
 import { LOG_REQUESTS_OF_MACHINE } from '../protocol/log-bounds.ts'
 import { MOST_TICKET } from './log-request.ts'
 
@@ -20,8 +20,6 @@ const MAX_JOBS = 16
 
 /** Offerings are tried one after the other; in a longer list the order no longer means a preference. */
 export const MAX_OFFERINGS = 16
-
-const SSH_PER_MACHINE = 'the host of each machine is named in its Machine'
 
 const offeringProps = {
   zone: s.optional(s.str('Zone of the provider.', { min: 1, max: 63 })),
@@ -92,11 +90,9 @@ const channel = s.choice(
   ['Agent', 'SSH', 'Observe'],
 )
 
-/** What a MachineSet's template may set; the rest of a Machine belongs to controllers. */
-export const machineTemplateProps = {
-  provider: s.optional(provider),
-  channel: s.fallback(s.unserved(channel, SSH_PER_MACHINE, ['SSH']), 'Agent'),
-  ssh: s.optional(s.unserved(ssh, SSH_PER_MACHINE)),
+const managedBy = { provider: s.optional(provider), channel: s.fallback(channel, 'Agent') }
+
+const placeAndNode = {
   pool: s.optional(f.labelValue('Pool of the machine; a domain for budgets.')),
   zone: s.optional(f.labelValue('Zone of the machine; a domain for budgets and spreading.')),
   rack: s.optional(f.labelValue('Rack of the machine; a domain for budgets and spreading.')),
@@ -114,6 +110,9 @@ export const machineTemplateProps = {
   taints: s.optional(f.taints('Taints of the Node.')),
   acceptance: machineAcceptance,
 }
+
+/** What a MachineSet's template may set; the rest of a Machine belongs to controllers. */
+export const machineTemplateProps = { ...managedBy, ssh: s.optional(setSsh), ...placeAndNode }
 
 /** How a component leaves a machine; shared by sets and Machines. */
 export const onRemoval = s.choice(
@@ -225,9 +224,9 @@ const desired = s.rule(
   s.obj('The desired state of the machine.', {
     providerID: s.optional(s.str('The name of the machine at its provider.', { min: 1, max: 253 })),
     address: s.optional(s.str('Address of the machine.', { min: 1, max: 253 })),
-    ...machineTemplateProps,
-    channel: s.fallback(channel, 'Agent'),
+    ...managedBy,
     ssh: s.optional(ssh),
+    ...placeAndNode,
     adoption: s.optional(
       s.choice(
         'What the agent does with files of others where a component needs to write its own. Refuse: it leaves them, and the component waits. Preview: components are staged and compared, nothing is changed and no switch is ordered. Adopt: the originals are kept, then replaced in an ordinary switch. If absent: Refuse.',

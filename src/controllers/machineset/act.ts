@@ -2,7 +2,7 @@
 // the server.
 import { FIELD_MANAGERS, FINALIZERS, ANNOTATIONS } from '#api/names.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
+import { type MachineSet, type SetHost, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
@@ -18,7 +18,8 @@ import { updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { handOver, endDeletion, removeLeaving } from './deletion/act.ts'
 import { type MachineSetAction } from './actions.ts'
-import { takesProvider } from './plan-corrections.ts'
+import { freeHosts, hostsIn, specFor } from '#nodes/placement/set-hosts.ts'
+import { loginOf, takesProvider } from './plan-corrections.ts'
 import { type Authority, exempt, readingPermits, underPermit } from '#permits/under-permit.ts'
 import { deleteMachine, deletePermitted } from './removal/delete-permitted.ts'
 import { allMachines, owned, ownerReference, released } from './machines/ownership.ts'
@@ -49,6 +50,8 @@ export async function act(
       })
     case 'TakeProvider':
       return withFresh(tools, seen, signal, (fresh) => takeProvider(tools, fresh, action.machine))
+    case 'TakeLogin':
+      return withFresh(tools, seen, signal, (fresh) => takeLogin(tools, fresh, action.machine))
     case 'TakeTemplate':
       return withFresh(tools, seen, signal, (fresh) => takeTemplate(tools, fresh, action, signal))
     case 'AddFinalizer':
@@ -90,6 +93,14 @@ async function takeProvider({ client }: MachineSetTools, fresh: Seen, machine: M
   if (now === undefined || provider === undefined || !takesProvider(fresh.set, now))
     return outdated('it may have a host')
   return updateExactly(client, machineType, { ...now, spec: { ...now.spec, provider } }, { fieldManager })
+}
+
+/** The key of its host, and how to log in there, as the set lists them now. */
+async function takeLogin({ client }: MachineSetTools, fresh: Seen, machine: Machine): Promise<ActionOutcome> {
+  const now = aliveOf(fresh).find((m) => uidOf(m) === uidOf(machine))
+  const ssh = now === undefined ? undefined : loginOf(fresh.set, now)
+  if (now === undefined || ssh === undefined) return outdated('its host is not listed')
+  return updateExactly(client, machineType, { ...now, spec: { ...now.spec, ssh } }, { fieldManager })
 }
 
 /** From the server's version of the machine: an edit of a person in the meantime stays, or is a conflict. */
@@ -152,11 +163,13 @@ async function createMissing(
   most: number,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const missing = fresh.set.spec.replicas - aliveOf(fresh).length
-  for (let i = 0; i < Math.min(missing, most); i++) {
+  const { set } = fresh
+  const count = Math.min(set.spec.replicas - aliveOf(fresh).length, most)
+  const free = hostsIn(set) === undefined ? undefined : freeHosts(set, await allMachines(client, signal))
+  for (let i = 0; i < Math.min(count, free?.length ?? count); i++) {
     if (signal.aborted) return { kind: 'NotTried' }
     const made = await outcomeOf(() =>
-      client.create(machineType, newMachine(fresh.set, random), { fieldManager, signal }),
+      client.create(machineType, newMachine(set, random, free?.[i]), { fieldManager, signal }),
     )
     if (made.kind === 'Exists') return outdated('the name is taken')
     if (made.kind !== 'Applied') return made
@@ -183,7 +196,7 @@ const SUFFIX = 5
 /** Letters without vowels form no words, and five are easy to compare by eye. */
 const suffix = (random: Random): string => Array.from({ length: SUFFIX }, () => random.pick([...LETTERS])).join('')
 
-function newMachine(set: MachineSet, random: Random): Machine {
+function newMachine(set: MachineSet, random: Random, host: SetHost | undefined): Machine {
   const { template } = set.spec
   const commit = set.metadata.annotations?.[ANNOTATIONS.commit]
   const annotations = { ...newRecord(set), ...(commit !== undefined && { [ANNOTATIONS.commit]: commit }) }
@@ -191,12 +204,12 @@ function newMachine(set: MachineSet, random: Random): Machine {
     apiVersion: API_GROUP_VERSION,
     kind: 'Machine',
     metadata: {
-      name: `${nameOf(set)}-${suffix(random)}`,
+      name: host?.name ?? `${nameOf(set)}-${suffix(random)}`,
       ...defined({ labels: template.metadata?.labels }),
       ...(Object.keys(annotations).length > 0 && { annotations }),
       finalizers: [FINALIZERS.machine],
       ownerReferences: [ownerReference(set)],
     },
-    spec: template.spec,
+    spec: specFor(template.spec, host),
   }
 }

@@ -19,6 +19,8 @@ export type MachineSetAction =
   | { readonly kind: 'Release'; readonly machine: Machine; readonly reason: string }
   /** The provider from the corrected template. */
   | { readonly kind: 'TakeProvider'; readonly machine: Machine; readonly reason: string }
+  /** `spec.ssh` as the set lists its host now. */
+  | { readonly kind: 'TakeLogin'; readonly machine: Machine; readonly reason: string }
   /** Labels, annotations and taints of the template. `permit`: for a taint that evicts pods. */
   | { readonly kind: 'TakeTemplate'; readonly machine: Machine; readonly permit?: string; readonly reason: string }
   | { readonly kind: 'Create'; readonly count: number; readonly reason: string }
@@ -67,6 +69,13 @@ export function noticeOf(action: MachineSetAction): Notice[] {
         {
           reason: 'ProviderChanged',
           message: `machine ${nameOf(action.machine)} takes the provider of the template: ${action.reason}`,
+        },
+      ]
+    case 'TakeLogin':
+      return [
+        {
+          reason: 'TemplateApplied',
+          message: `machine ${nameOf(action.machine)} takes spec.ssh of the template: ${action.reason}`,
         },
       ]
     case 'TakeTemplate':

@@ -7,6 +7,7 @@ import { type EndedPermits, isRefused } from '#permits/ended-for.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { matchesSelector } from '#kube/selector.ts'
+import { freeHosts, hostsIn } from '#nodes/placement/set-hosts.ts'
 import type { CommittedContents } from '#declared/committed.ts'
 import { isClusterLeaving } from '#permits/holds/cluster-leaves.ts'
 import { holdOver, holdTarget } from '#permits/holds/reach.ts'
@@ -58,6 +59,7 @@ export function observe({ caches, contents, ended }: Observing, name: string, no
   const free = machines.byIndex(BY_OWNER, NOBODY)
   const owned = machines.byIndex(BY_OWNER, uidOf(set))
   const asked = permits.byIndex(BY_REQUESTER, uidOf(set))
+  const lacks = owned.filter((m) => !isBeingDeleted(m)).length < set.spec.replicas
   return {
     set,
     machines: [
@@ -77,10 +79,8 @@ export function observe({ caches, contents, ended }: Observing, name: string, no
       cluster: { name: undefined },
       now,
     }),
-    others:
-      isBeingDeleted(set) || owned.filter((m) => !isBeingDeleted(m)).length < set.spec.replicas
-        ? othersThan(caches, set)
-        : [],
+    others: isBeingDeleted(set) || lacks ? othersThan(caches, set) : [],
+    ...(lacks && hostsIn(set) !== undefined && { freeHosts: freeHosts(set, machines.list()).length }),
   }
 }
 

@@ -108,6 +108,7 @@ const say = (a: MachineSetAction): string => {
     case 'Delete':
     case 'Bury':
     case 'TakeProvider':
+    case 'TakeLogin':
     case 'TakeTemplate':
       return `${a.kind} ${a.machine.metadata.name}`
     default:

@@ -6,7 +6,7 @@ import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { BEHIND_REQUEUE_MS } from '#declared/committed.ts'
 import { counted } from '#lib/counted.ts'
 import { matchesSelector } from '#kube/selector.ts'
-import type { Extra, MachineSetAction, MachineSetPlan } from './actions.ts'
+import type { Extra, MachineSetAction, MachineSetPlan, Waiting } from './actions.ts'
 import { corrections } from './plan-corrections.ts'
 import { deleteOrder } from './removal/delete-order.ts'
 import { hostsWait } from './plan-host-wait.ts'
@@ -88,9 +88,10 @@ function growth(seen: Seen, missing: number, now: number): [MachineSetAction[], 
   const { replicas } = seen.set.spec
   const total = seen.machines.filter((m) => isOwned(m, seen.set)).length
   const room = replicas + overshootOf(replicas) - total
-  const count = Math.min(missing, MOST_CREATES, Math.max(0, room))
+  const hosts = seen.freeHosts ?? missing
+  const count = Math.min(missing, MOST_CREATES, Math.max(0, room), hosts)
   const freeze: Extra =
-    count < Math.min(missing, MOST_CREATES)
+    count < Math.min(missing, MOST_CREATES, hosts)
       ? {
           freeze: {
             reason: 'OvershootFreeze',
@@ -98,9 +99,21 @@ function growth(seen: Seen, missing: number, now: number): [MachineSetAction[], 
           },
         }
       : {}
-  const extra = { ...hostsWait(aliveOf(seen)), ...freeze }
+  const extra = { ...hostsWait(aliveOf(seen)), ...(hosts < missing && { waiting: noHosts(missing, hosts) }), ...freeze }
   return [count === 0 ? [] : [{ kind: 'Create', count, reason: `${missing} of ${replicas} are missing` }], extra]
 }
+
+/** The list is the author's: a machine that leaves gives its host back, and then the set is called again. */
+const noHosts = (missing: number, free: number): Waiting => ({
+  predicate: 'HostsMade',
+  seen: `${counted(missing, 'machine is', 'machines are')} missing, and ${counted(free, 'host')} of spec.template.spec.ssh.hosts ${free === 1 ? 'is' : 'are'} free`,
+  unblock: 'the set lists more hosts, or fewer replicas are wanted',
+  because: 'HostsTaken',
+  requeueMs: HOSTS_REQUEUE_MS,
+})
+
+/** Machines of other sets and without a set have hosts too, and their changes do not call this set. */
+const HOSTS_REQUEUE_MS = 60_000
 
 /** Machines allowed beyond the replicas while earlier ones are still being deleted. */
 const overshootOf = (replicas: number): number => Math.max(2, Math.ceil(replicas / 10))

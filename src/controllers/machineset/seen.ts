@@ -12,6 +12,7 @@ import { jsonEqual } from '#lib/json.ts'
 import type { Edit } from '#declared/committed.ts'
 import type { EndedFor } from '#permits/ended-for.ts'
 import { permitAnswer } from '#permits/permits.ts'
+import { hostOf, hostsIn, specFor } from '#nodes/placement/set-hosts.ts'
 import { takenFrom } from './template/taken.ts'
 
 export interface Seen {
@@ -36,6 +37,8 @@ export interface Seen {
   readonly isDeclared?: boolean
   /** The other sets with the machines that they own. Read only if this set lacks machines or is being deleted. */
   readonly others: readonly OtherSet[]
+  /** Listed hosts that no Machine has. Undefined: its provider gives the hosts, or it lacks none. */
+  readonly freeHosts?: number
 }
 
 export interface OtherSet {
@@ -81,7 +84,10 @@ export function isOutdated(set: MachineSet, machine: Machine): boolean {
   const { metadata, spec } = machine
   const labels = Object.entries(template.metadata?.labels ?? {})
   if (labels.some(([k, v]) => metadata.labels?.[k] !== v)) return true
-  if (OF_TEMPLATE.some((field) => !jsonEqual(spec[field], template.spec[field]))) return true
+  const host = hostOf(set, machine)
+  if (hostsIn(set) !== undefined && host === undefined) return true
+  const wanted = specFor(template.spec, host)
+  if (OF_TEMPLATE.some((field) => !jsonEqual(spec[field], wanted[field]))) return true
   const { isChange, kept } = takenFrom(set, machine)
   return isChange || kept.length > 0
 }

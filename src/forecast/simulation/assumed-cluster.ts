@@ -7,6 +7,8 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { claimOf } from '#controllers/machine/components/claims.ts'
 import { desiredComponents } from '#controllers/machine/components/desired.ts'
 import { timestamp } from '#lib/clock.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
+import { hostsIn, specFor } from '#nodes/placement/set-hosts.ts'
 import type { Node } from '#nodes/objects.ts'
 import { INVENTORY_FORM, type Inventory } from '../inventory.ts'
 import { createdFrom } from '../objects.ts'
@@ -29,7 +31,7 @@ export function assumedCluster({ cluster, base, after, machines: count }: Assume
   const sets = createdFrom(machineComponentSet, base ?? []) as readonly MachineComponentSet[]
   const machineSets = machineSetsIn(after)
   const machines = machineSets
-    .flatMap((set) => Array.from({ length: count ?? set.spec.replicas }, (_, n) => bareMachine(set, n)))
+    .flatMap((set) => Array.from({ length: replicasOf(set, count) }, (_, n) => bareMachine(set, n)))
     .map((machine) => running(machine, sets))
   return {
     form: INVENTORY_FORM,
@@ -51,7 +53,11 @@ export function assumedCluster({ cluster, base, after, machines: count }: Assume
 
 /** How many machines each declared MachineSet has. */
 export const declaredReplicas = (after: readonly KubeObject[], count: number | undefined): readonly number[] =>
-  machineSetsIn(after).map((set) => count ?? set.spec.replicas)
+  machineSetsIn(after).map((set) => replicasOf(set, count))
+
+/** No more than it lists hosts. */
+const replicasOf = (set: MachineSet, count: number | undefined): number =>
+  Math.min(count ?? set.spec.replicas, hostsIn(set)?.length ?? Infinity)
 
 const machineSetsIn = (declared: readonly KubeObject[]): readonly MachineSet[] =>
   createdFrom(machineSet, declared) as readonly MachineSet[]
@@ -65,13 +71,15 @@ const good = (type: string) => ({
   lastTransitionTime: SINCE,
 })
 
-function bareMachine({ metadata, spec: { template } }: MachineSet, n: number): Machine {
-  const name = `${metadata.name}-${n}`
+function bareMachine(set: MachineSet, n: number): Machine {
+  const { template } = set.spec
+  const host = hostsIn(set)?.[n]
+  const name = host?.name ?? `${nameOf(set)}-${n}`
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'Machine',
     metadata: { name, uid: `assumed-${name}`, labels: template.metadata?.labels ?? {} },
-    spec: template.spec,
+    spec: specFor(template.spec, host),
     status: {
       phase: 'Ready',
       nodeRef: { name, uid: `assumed-node-${name}` },

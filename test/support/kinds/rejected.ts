@@ -39,6 +39,10 @@ export interface Rejected {
 }
 
 const BARE_JUMP = { host: 'a', secretRef: { name: 'key' }, jump: { host: 'b' } }
+const SET_SSH = { secretRef: { name: 'key' }, hosts: [{ name: 'a', host: 'a', hostKey: 'ssh-ed25519 AAAAC3Nz' }] }
+const OF_STATIC = { '/spec/template/spec/provider/name': 'static' }
+const NO_KEYS =
+  'channel SSH needs ssh with hosts, and ssh needs provider static: other providers do not tell which key a host of theirs has'
 const BAD_REQUIREMENT = { matchExpressions: [{ key: 'a', operator: 'In' }] }
 const REQUIREMENT = 'values are required for In and NotIn, and not allowed otherwise'
 const ONE_OPERATION = `exactly one of ${OPERATIONS.join(', ')} must be set`
@@ -138,7 +142,18 @@ export const REJECTED: readonly Rejected[] = [
   ),
   rejected(machine, { '/spec/channel': 'SSH' }, 'channel SSH needs ssh'),
   rejected(machine, { '/spec/ssh': BARE_JUMP }, 'a jump host needs either hostKey or hostCA'),
-  rejected(machineSet, { '/spec/template/spec/ssh': BARE_JUMP }, 'a jump host needs either hostKey or hostCA'),
+  rejected(
+    machineSet,
+    { ...OF_STATIC, '/spec/template/spec/ssh': { ...SET_SSH, jump: { host: 'b' } } },
+    'a jump host needs either hostKey or hostCA',
+  ),
+  rejected(
+    machineSet,
+    { ...OF_STATIC, '/spec/template/spec/ssh': { ...SET_SSH, hosts: [{ name: 'a', host: 'a' }] } },
+    'each host needs a hostKey, or the set a hostCA: the hosts of a set are never trusted on first use',
+  ),
+  rejected(machineSet, { '/spec/template/spec/channel': 'SSH' }, NO_KEYS),
+  rejected(machineSet, { '/spec/template/spec/ssh': SET_SSH }, NO_KEYS),
   rejected(machine, { '/spec/acceptance': {} }, 'exactly one of script must be set'),
   rejected(machineSet, { '/spec/template/spec/acceptance': {} }, 'exactly one of script must be set'),
   rejected(

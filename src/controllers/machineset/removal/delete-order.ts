@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Machine } from '#api/kinds/machine.ts'
 import { nameOf, uidOf } from '#api/schema/object-meta.ts'
+import { hostOf, hostsIn } from '#nodes/placement/set-hosts.ts'
 import { type Seen, isInService, isReady, openPermit } from '../seen.ts'
 
 /** Compared from first to last. The smaller goes first. */
@@ -12,11 +13,12 @@ export function deleteOrder(seen: Seen, machines: readonly Machine[]): readonly 
   return ranked.sort((a, b) => compare(a.rank, b.rank)).map(({ machine }) => machine)
 }
 
-/** Machines that never took work go first, whatever the order; then those with a requested permit. */
+/** Machines whose host the set no longer lists go first, then those that never took work, then those with a requested permit, whatever the order. */
 function rankOf(seen: Seen, m: Machine): Rank {
   const asked = openPermit(seen, m) === undefined ? 1 : 0
   const created = Date.parse(m.metadata.creationTimestamp ?? '') || 0
-  const first: Rank = [isInService(m) ? 1 : 0, asked]
+  const isUnlisted = hostsIn(seen.set) !== undefined && hostOf(seen.set, m) === undefined
+  const first: Rank = [isUnlisted ? 0 : 1, isInService(m) ? 1 : 0, asked]
   const last: Rank = [nameOf(m)]
   switch (seen.set.spec.deleteOrder) {
     case 'Unhealthy':
