@@ -1,4 +1,5 @@
-// A node whose kubelet and agent are both silent: if both fail together, the machine itself is at fault. Only its provider can reach it.
+// A node whose kubelet and agent are both silent: if both fail together, the machine itself is at fault. A rescue key reaches it, where its host has one, and its
+// provider. Rungs of a rescue are skipped on all other hosts.
 import { conditionIs } from 'kubenode/node-leaves'
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
@@ -12,9 +13,11 @@ export const silentNode: NodeRemedierInput['spec'] = {
   },
   priority: 5,
   ladder: [
+    { operations: [{ rescue: { timeout: '2m' } }], timeout: '10m', verify: { stableFor: '2m' }, retries: 0 },
+    { operations: [{ rescueReboot: {} }], timeout: '20m', verify: { stableFor: '5m' }, retries: 0 },
     { operations: [{ reboot: { timeout: '15m' } }], timeout: '30m', verify: { stableFor: '5m' } },
     { operations: [{ replace: {} }], timeout: '1h' },
   ],
   cooldown: '15m',
-  limits: { perNodePerDay: 3, perHour: 4, maxInFlight: 2 },
+  limits: { perNodePerDay: 5, perHour: 4, maxInFlight: 2 },
 }

@@ -134,6 +134,8 @@ test('a rescue key is installed by the last step only, where the Machine asks fo
   await w.clock.advance(10_000)
   expect(w.rescues).toEqual([`Start ${KEY} 10.0.0.0/24`])
   expect(['none', 'with-rescue'].map((name) => w.joinOf(name)?.finished === undefined)).toEqual([false, false])
+  // Later, a rung that rescues is skipped where none was written.
+  expect(['none', 'with-rescue'].map((name) => w.joinOf(name)?.rescue)).toEqual([false, true])
   const why = (name: string) => [w.joinOf(name)?.step, w.joinOf(name)?.reason, w.joinOf(name)?.message]
   expect(why('with-key')).toEqual(['Start', 'AuthRefused', 'spec.ssh.rescue needs a Secret of its own'])
   expect(why('with-half')).toEqual(['Start', 'AuthRefused', 'Secret half has no public key in ssh-publickey'])

@@ -35,8 +35,8 @@ export const declaredErrors = errorTable({
     next: 'ignore this if such machines are imported or labeled manually',
   },
   KN3069: {
-    text: '{operation} needs a rescue key, which machines of pool {pools} do not have: there the step fails, and the next rung follows',
-    next: 'set spec.ssh.rescue on these Machines before they join, or limit the rule with nodeSelector',
+    text: 'each rung is a rescue, and machines of pool {pools} have no rescue key: nothing is done there',
+    next: 'add another rung, set spec.ssh.rescue on these Machines before they join, or limit the rule with nodeSelector',
   },
   KN1108_placeholder: {
     text: 'component {component} {version} has a placeholder for a digest ({digest})',

@@ -59,10 +59,10 @@ const acceptedBy = (component: string) =>
     },
   })
 
-const rescues = rule(
-  { all: [status('Ready', 'Unknown')] },
-  { ladder: [{ operations: [{ rescue: {} }] }, { operations: [{ reboot: {} }] }] },
-)
+const laddered = (...operations: readonly object[]) =>
+  rule({ all: [status('Ready', 'Unknown')] }, { ladder: operations.map((operation) => ({ operations: [operation] })) })
+const rescues = laddered({ rescue: {} }, { rescueReboot: {} })
+const andReboots = laddered({ rescue: {} }, { reboot: {} })
 const sshMachine = (more: Record<string, unknown>) =>
   object('Machine', 'db-1', {
     channel: 'Agent',
@@ -254,11 +254,7 @@ describe('a warning, since it may be intended: ', () => {
       [agents(watches('DatabaseSlow')), rule({ all: [status('DatabaseSlo', 'True'), status('DatabaseSlow', 'True')] })],
       'perhaps KN3066 NodeRemedier/spec/when/all/0',
     ],
-    [
-      'a rescue on machines without a rescue key',
-      [machines, rescues],
-      'perhaps KN3069 NodeRemedier/spec/ladder/0/operations/0/rescue',
-    ],
+    ['a rescue on machines without a rescue key', [machines, rescues], 'perhaps KN3069 NodeRemedier/spec/ladder'],
     [
       'labels that no declared machine has',
       [machines, set('1.0.0', { selector: { matchLabels: { pool: 'wrokers' } } })],
@@ -402,6 +398,7 @@ describe('a rescue', () => {
     ['is possible with a rescue key', [sshMachine(key), rescues], ''],
     ['is reported with the pools that have none', [sshMachine({}), machines, rescues], 'pool (none), db '],
     ['is not reported where no machine is declared', [rescues], ''],
+    ['is not reported where another rung follows', [sshMachine({}), andReboots], ''],
     [
       'is not reported where the rule is for other machines',
       [sshMachine({}), { ...rescues, spec: { ...Object(rescues['spec']), nodeSelector: { matchLabels: { a: 'b' } } } }],

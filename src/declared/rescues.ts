@@ -1,7 +1,8 @@
-// Rules with a rescue, and machines declared here on which it can only fail: they have no rescue key.
+// Rules that do nothing but rescue, and machines declared here without a rescue key: each rung is skipped there.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import { isRescue } from '#api/protocol/operations.ts'
 import { counted } from '#lib/counted.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -23,10 +24,10 @@ export function rescueProblems(objects: readonly KubeObject[]): readonly Declare
   )
 }
 
-/** Machines of a set have no SSH server: the host of each is named in its Machine. */
 function withoutRescue(object: KubeObject): Without | undefined {
   if (object.kind === 'MachineSet') {
     const { metadata, spec } = (object as MachineSet).spec.template
+    if (spec.channel !== 'Agent' || spec.ssh?.rescue !== undefined) return undefined
     return { pool: spec.pool ?? '', labels: { ...metadata?.labels, ...spec.labels } }
   }
   if (object.kind !== 'Machine') return undefined
@@ -45,12 +46,8 @@ function ofRule(rule: NodeRemedier, without: readonly Without[]): readonly Decla
     .slice(0, SHOWN)
     .map((pool) => (pool === '' ? '(none)' : pool))
     .join(', ')}${more}`
-  return rule.spec.ladder.flatMap(({ operations }, rung) =>
-    operations.flatMap((operation, n) => {
-      const name = operation.rescue === undefined ? 'rescueReboot' : 'rescue'
-      if (operation[name] === undefined) return []
-      const where = { object: rule, pointer: `/spec/ladder/${rung}/operations/${n}/${name}`, words: [name] }
-      return [doubtful(where, declaredErrors.KN3069({ operation: name, pools: text }))]
-    }),
-  )
+  // Where another rung follows, the rescue is a first try that costs nothing.
+  if (!rule.spec.ladder.every(({ operations }) => operations.every(isRescue))) return []
+  const where = { object: rule, pointer: '/spec/ladder', words: ['rescue'] }
+  return [doubtful(where, declaredErrors.KN3069({ pools: text }))]
 }

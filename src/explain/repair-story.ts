@@ -22,8 +22,9 @@ const ago = (stamp: string | undefined, now: number): string => {
 
 /** One line: which rule, how far, and the result. */
 export function repairSummary({ spec, status }: RemedyOperationJob, now: number): string {
-  const { remedierRef, rung, attempt } = spec
-  const head = `rule ${remedierRef.name}, rung ${rung}${attempt > 1 ? `, attempt ${attempt}` : ''}`
+  const { remedierRef, rung, attempt, skipped = [] } = spec
+  const passed = skipped.length === 0 ? '' : ` (skipped ${skipped.join('; ')})`
+  const head = `rule ${remedierRef.name}, rung ${rung}${attempt > 1 ? `, attempt ${attempt}` : ''}${passed}`
   if (status?.phase !== 'Done') return `${head}: ${status?.phase ?? 'Pending'}`
   return `${head}: ${status.outcome ?? 'Done'}${ago(status.finishedAt, now)}: ${status.message ?? ''}`
 }

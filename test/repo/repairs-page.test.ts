@@ -52,6 +52,8 @@ const WORDS: Readonly<Record<string, string>> = {
   reinstallComponent: 'reinstalls',
   cleanDisk: 'frees disk space',
   drain: 'drains',
+  rescue: 'restarts the agent with a rescue key',
+  rescueReboot: 'reboots with a rescue key',
   reboot: 'reboots',
   reportFault: 'reports the fault to the provider',
   replace: 'replaces the machine',

@@ -130,6 +130,7 @@ export const join = s.obj('Progress of joining the host over SSH.', {
   server: s.optional(
     s.str('The server of this join and of hostKey: host and port, after those of a jump host.', { min: 1, max: 600 }),
   ),
+  rescue: s.optional(s.bool('Whether the join wrote the rescue key of spec.ssh to the host.')),
   finished: s.optional(s.time('When the agent had its certificate.')),
 })
 

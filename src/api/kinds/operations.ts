@@ -115,13 +115,13 @@ const operations = {
   ),
   rescue: s.optional(
     s.obj(
-      'Logs in to a node whose agent is silent, with the rescue key of its Machine: reads the state of the host, saves evidence there, and restarts the agent. Fails where the Machine has no rescue key.',
+      'Logs in to a node whose agent is silent, with the rescue key of its Machine: reads the state of the host, saves evidence there, and restarts the agent. Skipped where the host has no rescue key.',
       { timeout: s.fallback(f.duration('How long the host may take to answer.'), '3m') },
     ),
   ),
   rescueReboot: s.optional(
     s.obj(
-      'Reboots a node whose agent is silent, with the rescue key of its Machine. Each order is for one boot of the host, which refuses it afterwards. Fails where the Machine has no rescue key.',
+      'Reboots a node whose agent is silent, with the rescue key of its Machine. Each order is for one boot of the host, which refuses it afterwards. Skipped where the host has no rescue key.',
       { timeout: s.fallback(f.duration('How long the host may take to boot.'), '10m') },
     ),
   ),

@@ -31,6 +31,11 @@ const spec = s.immutable(
       expects: 'lower-case hexadecimal digits',
     }),
     rung: s.fallback(s.int('Rung of the ladder, from 0.', { min: 0, max: MAX_RUNGS - 1 }), 0),
+    skipped: s.optional(
+      s.list('Earlier rungs that cannot be done on this node, and why.', s.str('A rung.', { min: 1, max: 400 }), {
+        max: MAX_RUNGS,
+      }),
+    ),
     attempt: s.fallback(s.int('Attempt number of this rung, from 1.', { min: 1, max: 6 }), 1),
     operations: s.list('The operations, executed in order.', operation, { min: 1, max: MAX_STEPS_OF_A_JOB }),
     timeout: s.fallback(f.duration('Timeout of all operations together.'), '30m'),

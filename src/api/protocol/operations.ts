@@ -166,6 +166,9 @@ export const isCentral = (name: OperationName): name is CentralOperation =>
 export const operationName = (operation: Operation): OperationName | undefined =>
   OPERATIONS.find((name) => operation[name] !== undefined)
 
+/** With the rescue key of the host: without one, it does nothing. */
+export const isRescue = ({ rescue, rescueReboot }: Operation): boolean => (rescue ?? rescueReboot) !== undefined
+
 /** The arguments of an operation found by name. */
 export function argumentsOf<N extends OperationName>(operation: Operation, name: N): NonNullable<Operation[N]> {
   const found = operation[name]

@@ -76,6 +76,7 @@ export function revisionOf(remedier: NodeRemedier, active: ActiveRule): Controll
 
 type Operations = RemedyOperationJob['spec']['operations']
 
+const MOST_SKIPPED_CHARS = 400
 /** Limit of a step list. */
 const MOST_STEPS = 16
 
@@ -100,7 +101,8 @@ function withAcceptance(
   return { operations: operations.toSpliced(acceptance, 0, { runScript: script }), acceptance }
 }
 
-export function jobOf({ name, node, active, incident, rung, attempt, dryRun }: WantedJob): RemedyOperationJob {
+export function jobOf(wanted: WantedJob): RemedyOperationJob {
+  const { name, node, active, incident, rung, attempt, dryRun, skipped } = wanted
   const step = active.spec.ladder[rung]
   if (step === undefined) throw new Error(`rule ${active.name} has no rung ${rung}`)
   return {
@@ -118,6 +120,7 @@ export function jobOf({ name, node, active, incident, rung, attempt, dryRun }: W
       remedierRef: { name: active.name, generation: active.generation },
       incident,
       rung,
+      ...defined({ skipped: skipped?.map((text) => text.slice(0, MOST_SKIPPED_CHARS)) }),
       attempt,
       ...withAcceptance(withEvidence(step.operations, node.machine !== undefined), step.verify.script),
       timeout: step.timeout,

@@ -11,6 +11,7 @@ export interface WantedJob extends JobIdentity {
   readonly name: string
   readonly node: Pick<NodeSeen, 'name' | 'uid' | 'machine' | 'machineUid'>
   readonly active: ActiveRule
+  readonly skipped?: readonly string[]
 }
 
 export type RemedyAction =

@@ -14,7 +14,7 @@ import type { Notice } from '#runtime/reconcile-with.ts'
 import type { Fault, RemedyAction, RemedyPlan, RuleVerdict, WantedJob } from './actions.ts'
 import { History, finishedAt, isOpen, isWaiting, lastJob, ruleOf } from './repairs/history.ts'
 import { type JobIdentity, incidentId, isInShare, jobName } from './repairs/incident.ts'
-import { type LadderStep, ladderStep } from './repairs/ladder.ts'
+import { type LadderStep, ladderStep, reachable } from './repairs/ladder.ts'
 import { limitHit } from './repairs/limits.ts'
 import type { NodeSeen, RuleCounts, Seen } from './seen.ts'
 import { TICK_MS } from './verdicts/rule-needs.ts'
@@ -157,7 +157,9 @@ function decide(given: Case): Decision {
   const dryRun = spec.mode === 'DryRun'
   const ofNode = scene.history.ofNode(node.uid).filter((j) => ruleOf(j) === name && j.spec.dryRun === dryRun)
   const last = lastJob(ofNode)
-  const step = askedAgain(given, last) ?? ladderStep({ rule: name, nodeUid: node.uid, spec, since, last })
+  const step =
+    askedAgain(given, last) ??
+    ladderStep({ rule: name, nodeUid: node.uid, spec, since, last, ...defined({ noRescue: node.noRescue }) })
   const paused = scene.rules.get(name)?.paused
   // A rule in mode Shadow reports what it would do, so that users can judge it before they enable it.
   if (spec.mode === 'Shadow') return passes('ShadowOnly', `no action (mode Shadow); would ${wouldDo(step, given)}`)
@@ -187,11 +189,14 @@ function askedAgain({ scene, node, active }: Case, last: RemedyOperationJob | un
   const asked = Date.parse(hold.metadata.creationTimestamp ?? '')
   if (!(asked > finishedAt(last))) return undefined
   const incident = incidentId(node.uid, active.name, asked)
+  const { rung, skipped } = reachable(active.spec.ladder, 0, node.noRescue)
+  if (rung === undefined) return undefined
   return {
     kind: 'Try',
     incident,
-    rung: 0,
+    rung,
     attempt: 1,
+    skipped,
     why: `requested by hold ${hold.metadata.name}`,
     notBefore: asked,
     isAsked: true,
@@ -266,11 +271,17 @@ function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJo
   return waits(given, 'JobRunning', `job ${open.metadata.name} is running on this node`)
 }
 
-function opens({ scene, node, active, since }: Case, { incident, rung, attempt, why }: Try): Decision {
+function opens({ scene, node, active, since }: Case, { incident, rung, attempt, why, skipped }: Try): Decision {
   const { spec, name } = active
   const dryRun = spec.mode === 'DryRun'
   const identity: JobIdentity = { rule: name, incident, rung, attempt, dryRun }
-  const job: WantedJob = { ...identity, name: jobName(identity), node: pickNode(node), active }
+  const job: WantedJob = {
+    ...identity,
+    name: jobName(identity),
+    node: pickNode(node),
+    active,
+    ...(skipped !== undefined && skipped.length > 0 && { skipped }),
+  }
   const reason = `${why}, true for ${formatDuration(Math.max(0, scene.now - since))}`
   scene.actions.push({ kind: 'CreateJob', job, reason })
   scene.planned.set(name, (scene.planned.get(name) ?? 0) + 1)

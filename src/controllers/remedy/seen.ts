@@ -13,6 +13,8 @@ export interface NodeSeen {
   readonly machineUid: string | undefined
   /** Its Machine is only observed: KubeNode must not repair anything on it. */
   readonly isObserved?: boolean
+  /** Why rescues do nothing on it; undefined: they may. */
+  readonly noRescue?: string
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly standing: Standing
   /** The rules that are certainly true, each with the first recorded time. */

@@ -733,6 +733,35 @@ describe('a repair', () => {
   test.each(rows)('%s', (_, world, expected) => expect(told(plan(world, NOW))).toBe(expected))
 })
 
+describe('a rescue that its host does not take', () => {
+  const silent = (status: 'True' | 'False', ssh: Wild = {}) => ({
+    kind: 'Machine',
+    metadata: { name: 'n', uid: 'm' },
+    spec: { channel: 'Agent', ssh },
+    status: { conditions: [{ type: 'AgentReachable', status, reason: 'X', message: '' }] },
+  })
+  const key = { rescue: { secretRef: { name: 'rescue' } } }
+  const refused = { index: 0, operation: 'rescue', executor: 'Controller', attempts: 1, outcome: 'Skipped' }
+  const rescued = (machine: Wild, steps: readonly Wild[]) =>
+    plan(seen({ spec: { operations: [{ rescue: {} }] }, permit: granted, status: { ...RUNNING, steps }, machine }), NOW)
+  const output = 'State: AuthRefused: Permission denied (publickey)'
+
+  test('is skipped without a session where the Machine has no key, with the reason', () => {
+    const { change, actions } = rescued(silent('False'), [])
+    expect(actions).toEqual([])
+    expect(change?.step).toMatchObject({ outcome: 'Skipped', output: 'machine n has no rescue key (spec.ssh.rescue)' })
+  })
+
+  test('ends at once, and the next rung follows: there is nothing to verify', () => {
+    const { change } = rescued(silent('False', key), [{ ...refused, output }])
+    expect(change).toMatchObject({ phase: 'Done', outcome: 'Escalated', message: `skipped: ${output}` })
+  })
+
+  test('is verified when the agent reports again by itself', () => {
+    expect(told(rescued(silent('True', key), [{ ...refused, output }]))).toBe('Verifying')
+  })
+})
+
 test('a cordon that outlived its ladder goes as soon as the fault was away long enough, without anybody telling more of the node', () => {
   const owners = JSON.stringify({ 'repair-abcdefabcdefabcd': { reason: 'r' } })
   const node = {

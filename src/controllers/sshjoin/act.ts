@@ -73,7 +73,7 @@ async function ran(
     if (!(e instanceof KubeNodeError)) throw e
     return { kind: 'NotReady', why: messageOf(e) }
   }
-  return sessions.run(
+  const result = await sessions.run(
     {
       target: targetOf(ssh, join.hostKey),
       identity: key.identity,
@@ -83,6 +83,7 @@ async function ran(
     },
     signal,
   )
+  return result.kind === 'Done' && rescue !== undefined ? { ...result, rescue: true } : result
 }
 
 /** Undefined: the Machine asks for none. A string: why it cannot be installed. */

@@ -120,7 +120,7 @@ function awaited(join: SshJoin, now: number): JoinPlan {
 
 /** What a session came to. NotReady: the machine has no join token yet, which is no failure of its host. */
 export type StepResult =
-  | { readonly kind: 'Done'; readonly hostKey: string | undefined }
+  | { readonly kind: 'Done'; readonly hostKey: string | undefined; readonly rescue?: boolean }
   | { readonly kind: 'NotReady'; readonly why: string }
   | { readonly kind: 'Failed'; readonly failure: Failure; readonly why: string }
 
@@ -135,6 +135,7 @@ export function afterStep(join: SshJoin, result: StepResult, now: number): SshJo
       return {
         ...withoutFailure(join),
         ...defined({ hostKey }),
+        ...(join.step === 'Start' && { rescue: result.rescue === true }),
         step: NEXT[join.step],
         // Start is repeated until its agent is certified.
         attempt: join.step === 'Start' ? join.attempt : 1,

@@ -63,9 +63,9 @@ export const declared = {
     do: 'correct the selector; ignore this if machines are imported or labeled by hand',
   },
   KN3069: {
-    cause: 'A rule uses a rescue, and machines that it applies to have no rescue key.',
-    check: 'spec.ssh.rescue of the Machines; machines of a MachineSet cannot have one',
-    do: 'set it before they join, limit the rule with nodeSelector, or accept that the step fails there',
+    cause: 'A rule does nothing but rescue, and machines that it applies to have no rescue key.',
+    check: 'spec.ssh.rescue of the Machines, and of the templates of MachineSets',
+    do: 'add another rung, set the key before they join, or limit the rule with nodeSelector',
   },
   KN3071: {
     cause: 'Component versions require each other in a cycle.',

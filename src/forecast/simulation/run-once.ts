@@ -5,6 +5,7 @@ import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { Scenario } from '#api/scenario.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { operationName } from '#api/protocol/operations.ts'
+import { whyNoRescue } from '#nodes/faults/rescue.ts'
 import { needsRescue } from '#controllers/remedyjob/seen.ts'
 import { ruleOf } from '#controllers/remedy/repairs/history.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -315,7 +316,7 @@ class Run {
 
 /** What takes effect: a rescue does nothing while the agent answers, and cannot log in without its key. */
 function doneBy({ spec }: RemedyOperationJob, machine: Machine | undefined): ReadonlySet<string> {
-  const isRescued = machine?.spec.ssh?.rescue !== undefined && needsRescue({ machine })
+  const isRescued = whyNoRescue(machine) === undefined && needsRescue({ machine })
   const names = spec.operations.flatMap((o) => operationName(o) ?? [])
   return new Set(names.filter((name) => isRescued || (name !== 'rescue' && name !== 'rescueReboot')))
 }

@@ -25,7 +25,7 @@ test('F20 a machine that alone falls silent is rebooted under the shipped rule; 
       "they are heard again: {"silent":[],"cut":["n0"],"open":[],"held":0}",
     ]
   `)
-  expect(jobs).toContain('n0 rung 0 Succeeded')
+  expect(jobs).toContain('n0 rung 2 Succeeded')
 })
 
 const SEEDS = inFull(1_000, 0)

@@ -61,6 +61,13 @@ test('a repair tells its rule, its permit, each step with its end, and what is s
   ])
 })
 
+test('a repair names the rungs that were skipped on its node, and why', () => {
+  const skipped = ['rung 0 (rescue): machine m has no rescue key (spec.ssh.rescue)']
+  expect(repairStory(job('j', { phase: 'Running' }, { skipped }), { now: NOW }).flatMap(linesOf)[0]).toBe(
+    'Repairs node/n by rule deadlock, rung 1, attempt 2 (skipped rung 0 (rescue): machine m has no rescue key (spec.ssh.rescue)): Running',
+  )
+})
+
 test('one that is over says what came of it; those of the last day are shown with their node, the newest first', () => {
   const node = {
     apiVersion: 'v1',

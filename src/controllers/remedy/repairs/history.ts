@@ -28,9 +28,16 @@ const later = (a: RemedyOperationJob, b: RemedyOperationJob): number =>
 
 export const lastJob = (jobs: readonly RemedyOperationJob[]): RemedyOperationJob | undefined => jobs.toSorted(later)[0]
 
+/** It ended without having done anything. */
+const isSkipped = ({ status }: RemedyOperationJob): boolean =>
+  status?.outcome === 'Escalated' &&
+  status.steps !== undefined &&
+  status.steps.length > 0 &&
+  status.steps.every((s) => s.outcome === 'Skipped')
+
 /** When it counts as a repair: from its start. A dry run never starts. */
 const countsFrom = (job: RemedyOperationJob): number | undefined =>
-  timeOf(job.spec.dryRun ? job.metadata.creationTimestamp : job.status?.startedAt)
+  isSkipped(job) ? undefined : timeOf(job.spec.dryRun ? job.metadata.creationTimestamp : job.status?.startedAt)
 
 /** Counts repairs that started in the last `windowMs`, and all that still may. A timestamp in the future means a wrong clock, and counts. */
 export function countRepairs(jobs: readonly RemedyOperationJob[], windowMs: number, now: number): number {

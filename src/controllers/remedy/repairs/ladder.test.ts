@@ -119,6 +119,51 @@ describe('a fault on the ladder', () => {
     expect(first.kind === 'Try' && second.kind === 'Try' && first.incident !== second.incident).toBe(true)
   })
 
+  describe('on a host without a rescue key', () => {
+    type Rung = NodeRemedierSpec['ladder'][number]
+    const rescue: Rung = { ...rung, operations: [{ rescue: { timeout: '2m' } }] }
+    const mixed: Rung = { ...rung, operations: [{ cordon: {} }, { rescueReboot: { timeout: '2m' } }] }
+    const noRescue = 'machine m has no rescue key'
+    const on = (ladder: NodeRemedierSpec['ladder'], last?: RemedyOperationJob, since = OLD) =>
+      ladderStep({ rule: 'r', nodeUid: 'n', spec: { ...spec, ladder }, since: T + since, last, noRescue })
+    const skips = (...rungs: readonly number[]) => rungs.map((n) => `rung ${n} (rescue): ${noRescue}`)
+
+    test.each([
+      ['begins after the rescues', [rescue, rescue, rung], undefined, 2, skips(0, 1)],
+      ['passes over one in the middle', [rung, rescue, rung], job('Escalated'), 2, skips(1)],
+      ['is tried on a rung that does more', [mixed, rung], undefined, 0, undefined],
+      ['that comes back starts at the next rung that can be done', [rung, rescue, rung], job('Succeeded'), 2, skips(1)],
+    ] as const)('%s', (_, ladder, last, at, skipped) => {
+      const step = on(ladder, last, last?.status?.outcome === 'Succeeded' ? NEW : OLD)
+      expect(step).toMatchObject({ kind: 'Try', rung: at, attempt: 1 })
+      expect(step.kind === 'Try' ? step.skipped : 'none').toEqual(skipped)
+    })
+
+    test('that comes back stays at the last rung that can be done', () => {
+      expect(on([rung, rescue], job('Succeeded'), NEW)).toMatchObject({ kind: 'Try', rung: 0 })
+    })
+
+    test('whose rungs are all rescues is for a person, with the reason', () => {
+      expect(on([rescue])).toEqual({
+        kind: 'Over',
+        reason: 'LadderExhausted',
+        message: `nothing can be done here: rung 0 (rescue): ${noRescue}; needs manual intervention`,
+      })
+      expect(on([rung, rescue], job('Escalated'))).toMatchObject({ kind: 'Over', reason: 'LadderExhausted' })
+    })
+
+    test('is rescued once it has a key', () => {
+      const given = {
+        rule: 'r',
+        nodeUid: 'n',
+        spec: { ...spec, ladder: [rescue, rung] },
+        since: T + OLD,
+        last: undefined,
+      }
+      expect(ladderStep(given)).toMatchObject({ kind: 'Try', rung: 0 })
+    })
+  })
+
   describe('that comes, goes and comes back within one second', () => {
     const first = ask(undefined, 0)
     const over = (attempt: number) => {

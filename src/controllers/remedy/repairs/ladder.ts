@@ -2,6 +2,7 @@
 import type { NodeRemedierSpec } from '#api/kinds/node-remedier.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Reason } from '#api/catalogue.ts'
+import { isRescue, operationName } from '#api/protocol/operations.ts'
 import { assertNever } from '#lib/errors.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { finishedAt, hasStarted, isOpen } from './history.ts'
@@ -15,6 +16,8 @@ export type LadderStep =
       readonly attempt: number
       readonly why: string
       readonly notBefore: number
+      /** Rungs that were passed over, and why. */
+      readonly skipped?: readonly string[]
       /** A user requested it. */
       readonly isAsked?: boolean
     }
@@ -34,7 +37,31 @@ export interface LadderQuestion {
   readonly since: number
   /** The newest job of this rule on this node, of the same sort. */
   readonly last: RemedyOperationJob | undefined
+  /** Why rescues do nothing on this node; undefined: they may. */
+  readonly noRescue?: string
 }
+
+type Ladder = NodeRemedierSpec['ladder']
+
+interface Reachable {
+  /** Undefined: none is left. */
+  readonly rung: number | undefined
+  readonly skipped: readonly string[]
+}
+
+/** The first rung from `from` on that can be done here. A rung that only rescues cannot without a key: it is passed over, and no attempt is counted. */
+export function reachable(ladder: Ladder, from: number, noRescue: string | undefined): Reachable {
+  const skipped: string[] = []
+  for (const [rung, { operations }] of ladder.entries()) {
+    if (rung < from) continue
+    if (noRescue === undefined || !operations.every(isRescue)) return { rung, skipped }
+    skipped.push(`rung ${rung} (${operations.map(operationName).join(', ')}): ${noRescue}`)
+  }
+  return { rung: undefined, skipped }
+}
+
+const withSkipped = (skipped: readonly string[]): { readonly skipped?: readonly string[] } =>
+  skipped.length === 0 ? {} : { skipped }
 
 /** The delay before a retry after a temporary failure. */
 const RETRY_MS = 30_000
@@ -43,7 +70,8 @@ const SECOND_MS = 1_000
 /** Limit of the job kind. */
 const MOST_ATTEMPTS = 6
 
-export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion): LadderStep {
+export function ladderStep({ rule, nodeUid, spec, since, last, noRescue }: LadderQuestion): LadderStep {
+  const firstFrom = (rung: number) => reachable(spec.ladder, rung, noRescue)
   if (last === undefined) return fresh(since, 0, since, 'first observed')
   if (isOpen(last)) return { kind: 'Open', job: last.metadata.name ?? '' }
   const { incident, rung, attempt } = last.spec
@@ -83,11 +111,13 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
 
   function fresh(firstSeen: number, from: number, notBefore: number, why: string): LadderStep {
     const id = incidentId(nodeUid, rule, firstSeen)
-    const to = Math.min(from, spec.ladder.length - 1)
-    if (id !== last?.spec.incident) return { kind: 'Try', incident: id, rung: to, attempt: 1, why, notBefore }
+    const { rung: to, skipped } = lastOr(from)
+    if (to === undefined) return noRungLeft(skipped)
+    const step = { kind: 'Try', incident: id, rung: to, why, notBefore, ...withSkipped(skipped) } as const
+    if (id !== last?.spec.incident) return { ...step, attempt: 1 }
     // The fault came, went and came back within one second. Nothing could be created under the finished job's name.
     const attempt = to === last.spec.rung ? last.spec.attempt + 1 : 1
-    if (attempt <= MOST_ATTEMPTS) return { kind: 'Try', incident: id, rung: to, attempt, why, notBefore }
+    if (attempt <= MOST_ATTEMPTS) return { ...step, attempt }
     return fresh(firstSeen + SECOND_MS, from, Math.max(notBefore, firstSeen + SECOND_MS), why)
   }
 
@@ -97,12 +127,33 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
 
   function climb(why: string): LadderStep {
     if (!isSameFault) return relapse(rung + 1)
-    if (rung + 1 >= spec.ladder.length)
+    const next = firstFrom(rung + 1)
+    if (next.rung === undefined)
       return over(
         'LadderExhausted',
         'ladder exhausted: the last rung did not clear the fault; needs manual intervention',
       )
-    return { kind: 'Try', incident, rung: rung + 1, attempt: 1, why, notBefore: ended }
+    return {
+      kind: 'Try',
+      incident,
+      rung: next.rung,
+      attempt: 1,
+      why,
+      notBefore: ended,
+      ...withSkipped(next.skipped),
+    }
+  }
+
+  /** A fault that returns after the last rung starts there again, or at the last one before it that can be done. */
+  function lastOr(rung: number): Reachable {
+    const found = firstFrom(Math.min(rung, spec.ladder.length - 1))
+    if (found.rung !== undefined) return found
+    const before = spec.ladder.findLastIndex((_, n) => firstFrom(n).rung === n)
+    return { ...found, rung: before < 0 ? undefined : before }
+  }
+
+  function noRungLeft(skipped: readonly string[]): LadderStep {
+    return over('LadderExhausted', `nothing can be done here: ${skipped.join('; ')}; needs manual intervention`)
   }
 
   function retried(): LadderStep {

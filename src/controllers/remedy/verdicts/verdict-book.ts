@@ -9,6 +9,8 @@ import { judge } from '#nodes/faults/since.ts'
 import { evaluate } from '#policy/evaluate.ts'
 import type { Facts } from '#policy/reading.ts'
 import { type Ruleset, createRuleset } from '#policy/ruleset.ts'
+import { whyNoRescue } from '#nodes/faults/rescue.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { type RuleNeeds, needsOf, nextChangeOf } from './rule-needs.ts'
 import type { NodeSeen, RuleCounts } from '../seen.ts'
@@ -323,6 +325,7 @@ const seenOf = (view: NodeView, matches: ReadonlyMap<string, number>): NodeSeen 
   machine: view.machine?.metadata.name,
   machineUid: view.machine?.metadata.uid,
   ...(view.machine?.spec.channel === 'Observe' && { isObserved: true }),
+  ...defined({ noRescue: whyNoRescue(view.machine) }),
   labels: view.node.metadata.labels,
   standing: view.standing,
   matches,

@@ -7,6 +7,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { type DrainScope, drainScope } from '#nodes/device-users.ts'
 import { acceptanceOf } from '#nodes/faults/acceptance.ts'
+import { whyNoRescue } from '#nodes/faults/rescue.ts'
 import { isFencedBy } from '#nodes/fence.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { JobPlan } from '../actions.ts'
@@ -208,7 +209,8 @@ function whyUnneeded(
   if (fence !== undefined && isFencedBy(node, owner)) return 'already fenced for this repair'
   if (drain !== undefined && hasPods === false) return 'no pods to evict'
   if (reportFault !== undefined && isReported(seen)) return 'already reported for this incident'
-  if ((rescue ?? rescueReboot) !== undefined && !needsRescue(seen)) return 'the agent is not known to be silent'
+  if ((rescue ?? rescueReboot) !== undefined)
+    return whyNoRescue(seen.machine) ?? (needsRescue(seen) ? undefined : 'the agent is not known to be silent')
   return undefined
 }
 

@@ -7,9 +7,9 @@ import { waitForAgent } from './agent-steps.ts'
 import { centralStep } from './central-steps.ts'
 import type { JobAction, JobPlan } from '../actions.ts'
 import type { StepExecutor } from '#api/protocol/job.ts'
-import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
+import { type Operation, isRescue, operationFacts, operationName } from '#api/protocol/operations.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
-import { type JobStep, type Seen, isFrozen, isSilent, nextOperation, phaseOf } from '../seen.ts'
+import { type JobStep, type Seen, isFrozen, isSilent, needsRescue, nextOperation, phaseOf } from '../seen.ts'
 import { takeOverInMs, waitedMs } from './take-over.ts'
 import type { Held } from '../plan-holds.ts'
 import { finish, isStarted, move, waitForHold } from '../plan-transitions.ts'
@@ -30,6 +30,8 @@ export function planSteps(seen: Seen, now: number): JobPlan {
   const operation = index === undefined ? undefined : job.spec.operations[index]
   if (index === undefined || operation === undefined) {
     if (!seen.isFresh) return { actions: [], needsFresh: true }
+    const unable = whyUnable(seen)
+    if (unable !== undefined) return finish(seen, now, 'Escalated', unable)
     return {
       actions: [],
       change: {
@@ -55,6 +57,16 @@ export function planSteps(seen: Seen, now: number): JobPlan {
   if (takeOverMs === 0)
     return centralStep(seen, now, { ...turn, executor: 'Provider', isTakenOver: step !== undefined })
   return { ...soonerThan(waitForAgent(seen, now, turn), takeOverMs), actions: listJobs(seen) }
+}
+
+/** Every step was a rescue, and the host takes none: there is nothing to verify, and the next rung follows at once. */
+function whyUnable(seen: Seen): string | undefined {
+  const { operations } = seen.job.spec
+  const steps = seen.job.status?.steps ?? []
+  // Evidence is put before a reboot, and a silent agent collects none.
+  const areRescues = operations.every((o) => isRescue(o) || o.collectEvidence !== undefined)
+  if (!areRescues || steps.some((s) => s.outcome !== 'Skipped') || !needsRescue(seen)) return undefined
+  return `skipped: ${lastLine(steps.at(-1)?.output)}`
 }
 
 /** Nothing new starts under a hold: the agent does not see the job during that time. The job's timeout keeps running. */

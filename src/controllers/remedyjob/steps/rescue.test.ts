@@ -247,6 +247,17 @@ describe('a failure', () => {
     expect(await waitsFor(stepOf('rescueReboot', { bootID: BOOT }))).toHaveLength(3)
   })
 
+  test.each(['AuthRefused', 'PreflightFailed'] as const)(
+    '%s: a host without the key is skipped, not failed',
+    async (why) => {
+      const outcomeOf = async (step: JobStep) => (await pass(step, failed(why))).went.outcome
+      expect(await outcomeOf(stepOf('rescue'))).toBe('Skipped')
+      expect(await outcomeOf(stepOf('rescueReboot', { bootID: BOOT }))).toBe('Skipped')
+      // It was let in before: something changed in the middle.
+      expect(await outcomeOf(stepOf('rescue', { verb: 'Evidence' }))).toBe('Failed')
+    },
+  )
+
   test('of the evidence ends nothing', async () => {
     const { went } = await pass(stepOf('rescue', { verb: 'State' }), failed('Full'))
     expect(went).toEqual({ output: 'Evidence: Full: x', keeps: { verb: 'Evidence' }, againMs: 0 })

@@ -24,6 +24,8 @@ const AGAIN_MS = 10_000
 
 /** Pass by themselves while a host is slow or boots. */
 const PASSING: ReadonlySet<Failed['failure']> = new Set<Failed['failure']>(['Unreachable', 'TimedOut', 'Busy'])
+/** The host knows neither the key nor its commands. */
+const REFUSED: ReadonlySet<Failed['failure']> = new Set<Failed['failure']>(['AuthRefused', 'PreflightFailed'])
 const OF_KEYS: ReadonlySet<Failed['failure']> = new Set<Failed['failure']>(['HostKeyChanged', 'HostKeyUnknown'])
 
 /** Reads the permit from the server, then calls `rescue`. */
@@ -125,9 +127,9 @@ function afterFailure(step: JobStep, verb: Verb, { failure, why }: Failed): Step
   if (verb === 'Evidence') return { output: added(step, text), keeps: { verb }, againMs: 0 }
   // A host that shuts down refuses logins in many ways.
   const isBooting = step.verb === 'Reboot' && !OF_KEYS.has(failure)
-  return PASSING.has(failure) || isBooting
-    ? { output: added(step, text), againMs: AGAIN_MS }
-    : ended(step, 'Failed', text)
+  if (PASSING.has(failure) || isBooting) return { output: added(step, text), againMs: AGAIN_MS }
+  // The first command only reads. Refused, it did nothing: the host joined without the key, or has another program in its place.
+  return ended(step, verb === 'State' && REFUSED.has(failure) ? 'Skipped' : 'Failed', text)
 }
 
 function afterAnswer(step: JobStep, verb: Verb, facts: ReadonlyMap<string, string>): StepResult {
