@@ -26,6 +26,14 @@ const step = (index: number, operation: StepRecord['operation'], more: Partial<S
   startedAt: 0,
   ...more,
 })
+const begun = (operation: StepRecord['operation'], index = 1) => ({
+  index,
+  operation,
+  executor: 'Agent' as const,
+  attempts: 1,
+  startedAt: '2026-01-01T00:00:00Z',
+  bootID: 'boot-1',
+})
 const record = (...steps: StepRecord[]): JobRecord => ({ format: 1, uid: 'job-uid', name: 'j', steps })
 const restarted = step(1, 'restartComponent', { outcome: 'Succeeded' })
 const granted = { kind: 'Granted', permit: 'p' } as const
@@ -134,6 +142,24 @@ const CASES: readonly [what: string, seen: Partial<JobSeen>, says: string][] = [
     'the reboot that came and was reported',
     { record: record(restarted, step(2, 'reboot', { outcome: 'Succeeded' })), bootId: 'boot-2', permit: granted },
     'waits: every step has ended',
+  ],
+  [
+    'that began, with its journal lost',
+    { job: job({ steps: [cordoned, begun('restartComponent')] }), permit: granted },
+    'Conclude 1 Unknown',
+  ],
+  [
+    'that began, with its journal there',
+    { job: job({ steps: [cordoned, begun('restartComponent')] }), record: record(restarted), permit: granted },
+    'Begin 2 reboot 1',
+  ],
+  [
+    'the reboot that came, with its journal lost',
+    {
+      job: job({ steps: [cordoned, { ...begun('restartComponent'), outcome: 'Succeeded' }, begun('reboot', 2)] }),
+      bootId: 'boot-2',
+    },
+    'Conclude 2 Succeeded',
   ],
   [
     'evidence whose end is unknown',

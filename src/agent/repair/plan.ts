@@ -56,6 +56,8 @@ export function planJob(seen: JobSeen): JobPlan {
   if (record !== undefined && record.uid !== job.metadata.uid) return wait('an earlier job had the same name')
   if (job.status?.phase !== 'Running') return wait(`the job is ${job.status?.phase ?? 'Pending'}`)
   if (job.spec.dryRun) return wait('the job is a dry run')
+  const lost = withoutJournal(seen)
+  if (lost !== undefined) return lost
   const index = job.spec.operations.findIndex((_, n) => !isEnded(seen, n))
   const operation = job.spec.operations[index]
   if (operation === undefined) return wait('every step has ended')
@@ -76,6 +78,25 @@ function cutOff(seen: JobSeen): JobPlan | undefined {
   }
   const step: StepRecord = { ...open, outcome: 'Unknown', output: 'the agent restarted while the step was running' }
   return { action: { kind: 'Conclude', step, reason: 'the outcome of the step is unknown' } }
+}
+
+/** The job says that it started, and the journal of the host does not know it: a disk lost it. It may have run. */
+function withoutJournal(seen: JobSeen): JobPlan | undefined {
+  const begun = seen.job.status?.steps?.find(
+    (s) =>
+      s.executor === 'Agent' &&
+      s.startedAt !== undefined &&
+      s.outcome === undefined &&
+      ownStep(seen, s.index) === undefined,
+  )
+  if (begun?.startedAt === undefined) return undefined
+  const { index, operation, attempts, bootID = '', startedAt } = begun
+  const open: StepRecord = { index, operation, attempts, bootId: bootID, startedAt: Date.parse(startedAt) }
+  const hasBooted = operation === 'reboot' && bootID !== '' && bootID !== seen.bootId
+  const step: StepRecord = hasBooted
+    ? { ...open, outcome: 'Succeeded', output: `booted: ${bootID} → ${seen.bootId}` }
+    : { ...open, outcome: 'Unknown', output: 'the host lost its record of the step' }
+  return { action: { kind: 'Conclude', step, reason: 'the step started, and the host has no record of it' } }
 }
 
 /** Started in this boot: already requested, or the agent died before the request. Two requests in one boot are one reboot. */
