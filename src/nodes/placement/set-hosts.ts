@@ -2,6 +2,7 @@
 // host, so a host is never given twice, also when two processes create machines at once.
 import type { MachineSet, MachineTemplate, SetHost } from '#api/kinds/machine-set.ts'
 import type { Machine, SshSpec } from '#api/kinds/machine.ts'
+import { serverOf } from '#api/protocol/ssh-server.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -26,10 +27,6 @@ export function specFor({ ssh, ...rest }: MachineTemplate, host: SetHost | undef
   const { zone, rack, class: hardware } = host
   return { ...rest, ...defined({ zone, rack, class: hardware }), ssh: sshOf(ssh, host) }
 }
-
-/** Another jump host leads to another network, in which the same address may be another host. */
-export const serverOf = ({ host, port, jump }: Pick<SshSpec, 'host' | 'port' | 'jump'>): string =>
-  `${jump === undefined ? '' : `${jump.host}:${jump.port} `}${host}:${port}`
 
 /** Its own key counts for more than the authority of the set. */
 function sshOf(ssh: NonNullable<MachineTemplate['ssh']>, { host, port = ssh.port, hostKey }: SetHost): SshSpec {

@@ -1,4 +1,5 @@
 // Whom the sessions for a Machine are for, from its spec and the key that its join accepted. Pure.
+import { serverOf } from '#api/protocol/ssh-server.ts'
 import type { SshJoin, SshSpec } from '#api/kinds/machine.ts'
 import type { HostTrust, SshServer, SshTarget } from '../target.ts'
 
@@ -22,10 +23,6 @@ export function targetOf(ssh: SshSpec, accepted: string | undefined): SshTarget 
   }
   return { host, port, user, trust, jump: through }
 }
-
-/** Behind another jump host, the same address can be another host. */
-export const serverOf = ({ host, port, jump }: SshSpec): string =>
-  `${jump === undefined ? '' : `${jump.host}:${jump.port} `}${host}:${port}`
 
 /** The key that a join accepted, if it was from this server. */
 export const acceptedKey = (ssh: SshSpec, join: SshJoin | undefined): string | undefined =>
