@@ -5,14 +5,13 @@ import { KubeNodeError } from '#lib/errors.ts'
 import type { Channel, Reply } from '#ssh/channel.ts'
 import { quoted } from '#ssh/channel.ts'
 import { agentErrors } from '../agent-errors.ts'
+import { ReadPool } from './read-pool.ts'
 import type { Files, FileStat, FileWriter, Owner } from './port.ts'
 
 /** A disk that syncs a large program, or a folder that is removed with everything in it. */
 const DEADLINE_MS = 60_000
 /** The largest state file is the definition of a component, which the API server limits. */
 const MAX_READ_BYTES = 2 * 2 ** 20
-/** A round reads some hundred KB. What a host answers stays in memory while its session lasts, and there are many at once. */
-const MAX_READ_IN_ALL = 16 * 2 ** 20
 /** In base64, it is a part of one snippet. */
 const CHUNK_BYTES = 64 * 1024
 const READ_BYTES = 256 * 1024
@@ -26,7 +25,8 @@ const OWNED = (path: string, owner: Owner | undefined): string =>
   owner === undefined ? '' : ` && chown -h ${owner.uid}:${owner.gid} -- ${path}`
 const octal = (mode: number): string => mode.toString(8)
 
-export function filesOverSsh(channel: Pick<Channel, 'ask'>): Files {
+/** `reads`: what the session may hold in memory. */
+export function filesOverSsh(channel: Pick<Channel, 'ask'>, reads = new ReadPool().session()): Files {
   const tried = (snippet: string, maxBytes?: number): Promise<Reply> =>
     channel.ask({ snippet, deadlineMs: DEADLINE_MS, ...defined({ maxBytes }) })
   const done = async (what: string, path: string, snippet: string, maxBytes?: number): Promise<Buffer> => {
@@ -37,7 +37,6 @@ export function filesOverSsh(channel: Pick<Channel, 'ask'>): Files {
       })
     return stdout
   }
-  let left = MAX_READ_IN_ALL
   const appending = (path: string): FileWriter => ({
     async write(chunk) {
       for (let at = 0; at < chunk.length; at += CHUNK_BYTES) {
@@ -60,10 +59,14 @@ export function filesOverSsh(channel: Pick<Channel, 'ask'>): Files {
         throw new KubeNodeError(agentErrors.KN8096({ what: 'read', path, why: stderr }), { retry: 'later' })
       if (stdout.length > MAX_READ_BYTES)
         throw new KubeNodeError(agentErrors.KN8096({ what: 'read', path, why: `more than ${MAX_READ_BYTES} bytes` }))
-      left -= stdout.length
-      if (left < 0)
+      if (!reads.hold(path, stdout))
         throw new KubeNodeError(
-          agentErrors.KN8096({ what: 'read', path, why: `more than ${MAX_READ_IN_ALL} bytes in one session` }),
+          agentErrors.KN8096({
+            what: 'read',
+            path,
+            why: 'the files read from hosts in this session take too much memory',
+          }),
+          { retry: 'later' },
         )
       return stdout
     },

@@ -19,6 +19,7 @@ import { newestTrust } from '../components/trust-source.ts'
 import { TrustStore, trustCondition } from '../components/trust-store.ts'
 import { type DriftPast, DriftWatch } from '../drift/drift-watch.ts'
 import { filesOverSsh } from '../files/over-ssh.ts'
+import type { ReadPool, SessionReads } from '../files/read-pool.ts'
 import { frozenCondition, isNodeFrozen, readFrozen } from '../frozen.ts'
 import { AGENT_FOLDER } from '../join/program-bundle.ts'
 import { sealingKey } from '../join/sealing-key.ts'
@@ -75,6 +76,8 @@ export interface VisitOptions {
   readonly beat: () => Promise<void>
   readonly beatEveryMs: number
   readonly signal: AbortSignal
+  /** Of all visits of this process. */
+  readonly reads: ReadPool
   /** Only tests change it. */
   readonly dir?: NodeDir
 }
@@ -98,11 +101,11 @@ export interface Parts {
   readonly leaveHost: () => Promise<void>
 }
 
-export async function buildVisit(o: VisitOptions, first: Machine): Promise<Parts> {
+export async function buildVisit(o: VisitOptions, first: Machine, reads: SessionReads): Promise<Parts> {
   const { channel, client, clock, random, log, dir = HOST, past, fetcher, signal } = o
   const name = nameOf(first)
   const node = first.status?.nodeRef?.name ?? name
-  const files = filesOverSsh(channel)
+  const files = filesOverSsh(channel, reads)
   const { systemctl, kernel } = unitsOverSsh(channel)
   const facts = await readFactsOverSsh(channel)
   const readAt = clock.monotonic()

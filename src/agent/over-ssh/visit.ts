@@ -29,9 +29,11 @@ export async function visit(options: VisitOptions): Promise<void> {
   if (first === undefined) return
   const { channel, clock } = options
   const late = clock.after(LONGEST_MS + GRACE_MS, () => channel.close('the host did not finish in time'))
+  const reads = options.reads.session()
   try {
-    await visitWith(options, await buildVisit(options, first), first)
+    await visitWith(options, await buildVisit(options, first, reads), first)
   } finally {
+    reads.release()
     late.cancel()
   }
 }

@@ -1,5 +1,6 @@
 // Visits to machines without an agent, as the controllers role makes them: the session, the agent's components with hands over SSH, the report and the
 // heartbeat in the names of the Machine.
+import type { ReadPool } from '#agent/files/read-pool.ts'
 import type { HostPast } from '#agent/over-ssh/visit-parts.ts'
 import type { LeaseRenewal } from '#agent/node/lease-renewal.ts'
 import { renewLease } from '#agent/node/leases.ts'
@@ -37,6 +38,7 @@ const NODE_LEASES = 'kube-node-lease'
 const MAX_PASTS = 5_000
 
 export function sshVisits({ client, clock, random, log, sessions, join }: VisitsOptions): SshNodesConfig {
+  let reads: ReadPool | undefined
   const pasts = new Map<string, HostPast>()
   const pastOf = (uid: string, made: () => HostPast): HostPast => {
     const found = pasts.get(uid) ?? made()
@@ -59,11 +61,14 @@ export function sshVisits({ client, clock, random, log, sessions, join }: Visits
   return {
     visit: async (login, first, machine, signal) => {
       // Loaded with the first visit: most controllers have no such machine.
-      const [{ visit, visitSession, isOfHost }, { newHostPast }, { createFetcher }] = await Promise.all([
+      const [{ visit, visitSession, isOfHost }, { newHostPast }, { createFetcher }, { ReadPool }] = await Promise.all([
         import('#agent/over-ssh/visit.ts'),
         import('#agent/over-ssh/visit-parts.ts'),
         import('#agent/components/fetch.ts'),
+        import('#agent/files/read-pool.ts'),
       ])
+      reads ??= new ReadPool()
+      const shared = reads
       return sessions.converse(
         visitSession(login),
         async (channel) => {
@@ -85,6 +90,7 @@ export function sshVisits({ client, clock, random, log, sessions, join }: Visits
             report: (object) => report(object, signal),
             beat,
             beatEveryMs: BEAT_MS,
+            reads: shared,
             signal,
           }).catch((e: unknown) => {
             signal.throwIfAborted()

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { ReadPool } from '#agent/files/read-pool.ts'
 import { visit, visitSession } from '#agent/over-ssh/visit.ts'
 import { type HostPast, newHostPast } from '#agent/over-ssh/visit-parts.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -132,6 +133,7 @@ async function visited(components: readonly ComponentOrder[], most = Infinity): 
     visitSession({ target, identity, sudo: true }),
     async (channel) => {
       await visit({
+        reads: new ReadPool(),
         channel: cutAfter(channel, most),
         machine: () => machine,
         client,
