@@ -82,7 +82,7 @@ test('S36 units, processes and room are read from numbers only', async () => {
 const bareOf = (snippet: string): string => snippet.replaceAll(/'[^']*'|\\'/g, '')
 
 test('no value of a component or of a Machine is more than a word for the shell', async () => {
-  const channel = answering('B', { code: 1 })
+  const channel = answering('BE', { code: 1 })
   const evil = `'; touch /tmp/x; echo '$(id)\``
   await expect(hookOverSsh(deps(channel))([`/bin/${evil}`, evil], 1_000)).rejects.toThrow('KN8033')
   await probed({ http: { port: 1, path: `/${evil}`, tls: false } }, channel)
@@ -109,7 +109,7 @@ test('a program that the full disk of a host did not let start says nothing abou
   const command = ['/bin/true']
   expect(await probed({ exec: { command } }, full)).toMatchObject({ kind: 'Unknown' })
   await expect(hookOverSsh(deps(full))(command, 1_000)).rejects.toThrow(/KN8033.*No space left/)
-  expect(await probed({ exec: { command } }, answering('Bno\n', { code: 1 }))).toMatchObject({
+  expect(await probed({ exec: { command } }, answering('BEno\n', { code: 1 }))).toMatchObject({
     kind: 'Fail',
     message: '/bin/true: exited with code 1: no',
   })

@@ -14,8 +14,8 @@ export interface ProgramDeps {
   readonly environment: Readonly<Record<string, string>>
   /** In which it runs; default: the root of the node. */
   readonly folder?: string
-  /** No process that it starts outlives it. */
-  readonly isAlone?: boolean
+  /** No process that it starts outlives it, and it ends once this file is there or the session is lost. */
+  readonly isAlone?: { readonly until: string }
 }
 
 export interface ProgramEnd {
@@ -29,8 +29,10 @@ export interface ProgramEnd {
 class NotRun extends Error {}
 
 const KEPT_BYTES = 4_096
-/** Before the output, once the program is about to be started. */
+/** Before the output, once the program is about to be started; then, how it ended. */
 const BEGUN = 'B'
+const FROZEN = 'F'
+const ENDED = 'E'
 const SHOWN = 120
 /** Beyond the limit of the program: for the snippet itself, and for a program that is killed late. */
 const MARGIN_MS = 15_000
@@ -43,7 +45,7 @@ const KILLED = 137
  * because a pipe to `tail` would wait for all of them.
  */
 export async function programOverSsh(
-  { channel, dir, environment, folder = dir.root, isAlone = false }: ProgramDeps,
+  { channel, dir, environment, folder = dir.root, isAlone }: ProgramDeps,
   [program = '', ...args]: readonly string[],
   timeoutMs: number,
 ): Promise<ProgramEnd> {
@@ -61,22 +63,25 @@ p=${quoted(program)}
 [ ! -e ${own} ] || p=${own}
 (cd ${quoted(folder)} && exec timeout -k 1 ${(timeoutMs / 1_000).toFixed(3)} env -i ${variables.join(' ')} "$p" ${args.map(quoted).join(' ')}) >"$d/p" 2>&1 </dev/null &
 t=$!
+${isAlone === undefined ? '' : watching(quoted(isAlone.until))}
 wait "$t"
 c=$?
-${isAlone ? 'kill -s KILL -- "-$t" 2>/dev/null' : ''}
+${isAlone === undefined ? '' : 'kill "$w" 2>/dev/null; kill -s KILL -- "-$t" 2>/dev/null'}
 i=0
 while [ ! -e "$d/e" ] && [ "$i" -lt 10 ]; do sleep 0.1; i=$((i+1)); done
 kill "$h" 2>/dev/null
+if [ -e "$d/f" ]; then printf ${FROZEN}; else printf ${ENDED}; fi
 tail -c ${KEPT_BYTES} "$d/o"
 exit "$c"`
   const { code, stdout, stderr } = await channel.ask({
     snippet,
     deadlineMs: timeoutMs + MARGIN_MS,
-    maxBytes: KEPT_BYTES + BEGUN.length,
+    maxBytes: KEPT_BYTES + BEGUN.length + ENDED.length,
   })
   const text = stdout.toString('utf8')
   if (!text.startsWith(BEGUN)) throw new NotRun(`could not be started on the host: ${stderr || `code ${code}`}`)
-  const output = visible(text.slice(BEGUN.length))
+  const output = visible(text.slice(BEGUN.length + ENDED.length))
+  if (text[BEGUN.length] === FROZEN) return { problem: 'the node was frozen', output }
   if (code === 0) return { problem: undefined, output }
   const late = `timed out after ${timeoutMs} ms`
   return {
@@ -84,6 +89,22 @@ exit "$c"`
     output,
   }
 }
+
+/**
+ * No other snippet can run meanwhile, so the host itself looks for the file, and for the process of sshd above this one: once that has ended, the session is lost,
+ * and the next one could not begin before this program ends.
+ */
+const watching = (file: string): string => `s=$$
+while [ "$s" -gt 1 ]; do
+read -r n < "/proc/$s/comm" || s=1
+case $n in sshd*) break ;; esac
+s=$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$s/status") || s=1
+done
+{ while sleep 1; do
+if [ -e ${file} ] || [ -L ${file} ]; then : >"$d/f"; break; fi
+[ "$s" -le 1 ] || [ -d "/proc/$s" ] || break
+done; kill -s KILL -- "-$t"; } </dev/null >/dev/null 2>&1 &
+w=$!`
 
 export const hookOverSsh =
   (deps: ProgramDeps) =>

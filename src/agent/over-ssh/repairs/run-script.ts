@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseDuration } from '#lib/duration.ts'
 import { type Channel, quoted } from '#ssh/channel.ts'
 import { stage, type StageDeps } from '../../components/stage.ts'
-import { slotFolder } from '../../node-dir.ts'
+import { frozenFile, slotFolder } from '../../node-dir.ts'
 import type { JobOperation } from '../../repair/plan.ts'
 import { MAX_DATA_BYTES, MAX_FILES } from '../../repair/run-program.ts'
 import {
@@ -49,7 +49,7 @@ export async function runScriptOverSsh(
     signal.throwIfAborted()
     const limits = ['/usr/bin/prlimit', `--data=${MAX_DATA_BYTES}`, `--nofile=${MAX_FILES}`, '--core=0', '--']
     const end = await programOverSsh(
-      { channel, dir: deps.dir, environment, folder: found.folder, isAlone: true },
+      { channel, dir: deps.dir, environment, folder: found.folder, isAlone: { until: frozenFile(deps.dir) } },
       [...limits, found.program, ...found.args, ...args],
       timeoutMs,
     )
