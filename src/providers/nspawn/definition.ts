@@ -26,7 +26,7 @@ const INSIDE = '/opt/kubenode'
 
 export const nspawnDefinition: DefinitionFor<typeof optionsSchema> = {
   name: 'nspawn',
-  doc: 'Real systemd machines in containers of this host; needs root.',
+  doc: 'Real systemd machines in containers of this host; needs root. Each takes some seven inotify instances of root, of which fs.inotify.max_user_instances allows 128 by default.',
   optionsSchema,
   paths: ['dir', 'trees', 'share'],
   orphans: 'Delete',

@@ -9,6 +9,7 @@ import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { startEmbedded } from '#test/support/servers/api-servers.ts'
 import { freePort } from '#test/support/servers/free-port.ts'
+import { withInotifyFor } from '../agent-host/inotify.ts'
 import { noMachines } from '../agent-host/machine.ts'
 import { JoinWorld } from './join-world.ts'
 import { ADMIN, type SshHost, startSshHost } from './ssh-host.ts'
@@ -31,6 +32,7 @@ const SORTS: readonly Sort[] = [
 const NAMES = SORTS.map((sort, n) => `${sort}-${n}`)
 
 let why = noMachines()
+let lowerInotify = (): void => undefined
 let world: JoinWorld
 const hosts = new Map<string, SshHost>()
 const folder = mkdtempSync('/var/tmp/kn-join-twenty-')
@@ -38,6 +40,10 @@ const keyFile = join(folder, 'key')
 
 beforeAll(async () => {
   if (why !== undefined) return
+  lowerInotify = withInotifyFor(SORTS.length)
+  // Before twenty machines boot, which leave a server too little time to answer.
+  world = new JoinWorld(await startEmbedded())
+  await world.start()
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'test', '-f', keyFile])
   const client = readFileSync(`${keyFile}.pub`, 'utf8').trim()
   for (const [n, sort] of SORTS.entries()) {
@@ -58,8 +64,6 @@ beforeAll(async () => {
     }
     hosts.set(name, host)
   }
-  world = new JoinWorld(await startEmbedded())
-  await world.start()
   await world.admin.create(coreKind('Secret'), {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -71,6 +75,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const { machine } of hosts.values()) await machine.remove()
   await (world as JoinWorld | undefined)?.stop()
+  lowerInotify()
   rmSync(folder, { recursive: true, force: true })
 }, PATIENCE_MS)
 

@@ -84,6 +84,9 @@ export async function startSshHost({
   )
   mkdirSync(at('etc/systemd/system/multi-user.target.wants'), { recursive: true })
   execFileSync('ln', ['-sf', '../sshd-of-test.service', at('etc/systemd/system/multi-user.target.wants/')])
-  await machine.boot()
+  await machine.boot().catch(async (e: unknown) => {
+    await machine.remove()
+    throw e
+  })
   return { machine, port, hostKey }
 }
