@@ -63,7 +63,7 @@ beforeEach((context) => {
 async function connected<R>(work: (channel: Channel) => Promise<R>): Promise<R> {
   const signal = new AbortController().signal
   const result = await sessions.converse(
-    { ...loginOf(server), prelude: '', sudo: false },
+    { ...loginOf(server), prelude: 'umask 000', sudo: false },
     async (channel) => ({ is: await work(channel) }),
     signal,
   )
@@ -105,6 +105,12 @@ const inUse = (name: string): string | undefined => {
   }
 }
 
+/** Of files that are no part of an artifact, and no original, which keeps its mode. */
+const modesIn = (at: string) =>
+  readdirSync(at, { recursive: true, withFileTypes: true })
+    .filter((e) => e.isFile() && !/\/(?:tree|kept)\//.test(`${e.parentPath}/`))
+    .map((e) => ({ name: join(e.parentPath, e.name), mode: statSync(join(e.parentPath, e.name)).mode }))
+
 test('a component is installed, upgraded, put back after a failed probe, and removed, with every original restored', async () => {
   const processes = new FakeProcesses()
   const config = join(folder, 'a/root/etc/beacon.conf')
@@ -115,6 +121,9 @@ test('a component is installed, upgraded, put back after a failed probe, and rem
     await obeyed(node(), to('1.0.0', 1), (state) => state === 'Healthy')
     expect(readFileSync(config, 'utf8')).toBe('1.0.0')
     expect(inUse('a')).toBe('beacon 1.0.0')
+    // Whatever the umask of the login: what may be secret is for its owner only.
+    expect(statSync(config).mode & 0o777).toBe(0o600)
+    expect(modesIn(join(folder, 'a/state')).filter(({ mode }) => (mode & 0o077) !== 0)).toEqual([])
     await obeyed(node(), to('1.1.0'), (state) => state === 'Healthy' && inUse('a') === 'beacon 1.1.0')
     await obeyed(node(), to('1.2.0', 3), (state) => state === 'RolledBack')
     expect(inUse('a')).toBe('beacon 1.1.0')
