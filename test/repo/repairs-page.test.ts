@@ -1,17 +1,21 @@
 // The page about the repairs of a new fleet names each of its rules, with the condition, the steps and the mode that the template declares, and leaves no cell empty.
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import { DETECTOR_CONDITIONS } from '#api/agent-config/detector-settings.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
-import { NODE_CONDITIONS } from '#api/node-conditions.ts'
+import { COMPONENT_UNHEALTHY, NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { CONDITIONS_FOR_PEOPLE } from '#test/support/fleets/conditions-for-people.ts'
 import { operationName } from '#api/protocol/operations.ts'
 import { declaredProblems } from '#declared/declared-problems.ts'
 import { initFleet } from '#install/init/init.ts'
+import { NOT_PLAYED, PLAYED, RULES } from '../e2e/every-detector/rows.ts'
+import { hardwareMonitor } from '../../rules/monitors/hardware.ts'
+import kernelMonitor from '../../template/fleet/kernel-monitor.json' with { type: 'json' }
 
 const ROOT = join(import.meta.dirname, '../..')
 const PAGE = 'docs/concepts/repairs.md'
@@ -108,4 +112,33 @@ test('every rule of a new fleet can fire, and every condition of its monitors an
   const read = new Set([...rules().values()].flatMap(conditionsOf))
   const unread = Object.keys(NODE_CONDITIONS).filter((type) => !read.has(type))
   expect(unread.toSorted()).toEqual(CONDITIONS_FOR_PEOPLE.toSorted())
+})
+
+/** What sets a condition: detectors, the monitors of a new fleet, or neither of them. */
+function sourcesOf(type: string): readonly string[] {
+  const detectors = Object.entries(DETECTOR_CONDITIONS).flatMap(([name, types]) =>
+    types.some((t) => t === type) ? [name] : [],
+  )
+  const monitors = [...kernelMonitor.monitors, ...hardwareMonitor.monitors].flatMap(({ config }) =>
+    config.conditions.some((c) => c.type === type) ? [config.source] : [],
+  )
+  if (type.startsWith(`${COMPONENT_UNHEALTHY}-`)) return ['components']
+  return detectors.length + monitors.length > 0 ? [...detectors, ...monitors] : ['kubelet of the host']
+}
+
+test('each detector that a rule acts upon is a row of test/e2e/every-detector, or says there why not', () => {
+  const read = [...rules().values()].flatMap(conditionsOf)
+  const wanted = [...new Set(read)].flatMap((type) => sourcesOf(type).map((source) => `${source}: ${type}`))
+  const rowsThere = [...PLAYED, ...NOT_PLAYED].map((row) => `${row.detector}: ${row.condition}`)
+  expect(rowsThere.toSorted()).toEqual(wanted.toSorted())
+  for (const { reason, instead } of NOT_PLAYED)
+    expect([reason.length > 20, existsSync(join(ROOT, instead))], reason).toEqual([true, true])
+})
+
+test('what is played there are the rules of a new fleet, which may have fewer rungs', () => {
+  for (const [name, { when, ladder }] of Object.entries(RULES)) {
+    const declared = rules().get(name)?.spec
+    expect(declared?.when, name).toEqual(when)
+    expect(ladder.slice(0, declared?.ladder.length), name).toEqual(declared?.ladder)
+  }
 })

@@ -7,6 +7,8 @@ export interface NodeLayout {
   readonly root: string
   /** The hardware that the node shows; not there unless someone plays a fault of it. */
   readonly sys: string
+  /** Its processes and mounts, played in the same way. */
+  readonly proc: string
   /** Its disk and its clock, while someone plays a fault of them; `#agent/played-host.ts` reads the same files. */
   readonly playedDisk: string
   readonly playedClock: string
@@ -32,6 +34,7 @@ export function nodeLayout(base: string, machine: string): NodeLayout {
     dir,
     root: join(dir, 'root'),
     sys: join(dir, 'root/sys'),
+    proc: join(dir, 'root/proc'),
     playedDisk: join(dir, 'played-disk'),
     playedClock: join(dir, 'played-clock'),
     state: join(dir, 'state'),

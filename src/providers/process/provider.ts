@@ -228,7 +228,7 @@ class ProcessProvider implements Provider {
     await rm(node.rebootRequest, { force: true })
     if ((await endAll(node, record.agent?.pid, clock)) === 'Left') throw leftOver(node)
     // After a boot, a kernel finds its hardware and counts the errors of it from zero.
-    await rm(node.sys, { recursive: true, force: true })
+    for (const folder of [node.sys, node.proc]) await rm(folder, { recursive: true, force: true })
     // And its clock is set from the hardware.
     await rm(node.playedClock, { force: true })
     await writeWhole(node.bootId, `${this.#newBootId()}\n`)

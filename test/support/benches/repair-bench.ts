@@ -95,6 +95,7 @@ export class RepairBench {
   async startControllers(
     modules: readonly ControllerModule[],
     config: Partial<Pick<ControllersConfig, 'providers' | 'outbound'>> = {},
+    join: Partial<Pick<ControllersConfig['join'], 'artifactBase' | 'trust'>> = {},
   ): Promise<void> {
     const client = this.as('kubenode:controllers')
     const informers = this.#informersOf(client)
@@ -107,7 +108,13 @@ export class RepairBench {
       config: {
         cluster: 'test',
         providers: {},
-        join: { server: this.server.url, caData, artifactBase: '', trust: { sequence: 1, threshold: 1, keys: [] } },
+        join: {
+          server: this.server.url,
+          caData,
+          artifactBase: '',
+          trust: { sequence: 1, threshold: 1, keys: [] },
+          ...join,
+        },
         ...config,
       },
     }

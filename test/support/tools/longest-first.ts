@@ -6,11 +6,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/e2e/whole-way/whole-way.test.ts': 450,
   'test/e2e/agent-host/agent-host.test.ts': 420,
-  'test/e2e/broken-hardware/broken-hardware.test.ts': 280,
   'test/e2e/agent-processes/agent-processes.test.ts': 240,
   'test/integration/image-containerd.test.ts': 220,
   'test/e2e/host-doctor-day/host-doctor-day.test.ts': 190,
   'test/e2e/prometheus/prometheus.test.ts': 180,
+  'test/e2e/every-detector/every-detector.test.ts': 180,
   'test/attacks/hosted-clusters.test.ts': 170,
   'test/integration/uninstall-strangers.test.ts': 160,
   'test/integration/install-kubectl.test.ts': 150,

@@ -10,7 +10,7 @@ import { judgeGpus, GPU_ARGUMENTS, gpusIn } from './gpu.ts'
 import { judgeThrottling, throttleCounts } from './cpu.ts'
 import { type DiskHealth, diskHealth, disks, judgeDiskHealth, smartArguments, unreadableCounts } from './disk-health.ts'
 import { judgeFpgas } from './fpga.ts'
-import { dcgmDetection, eventLogDetection, rasDetection, redfishDetection } from './other-records.ts'
+import { dcgmDetection, eventLogDetection, rasDetection, REDFISH_FILE, redfishDetection } from './other-records.ts'
 import { RAS_FILES } from './rasdaemon.ts'
 import { controllerProgram, endsWithin, outputOf, programOf } from './host-programs.ts'
 import { judgeParts, lackingParts, type PartsLook } from './parts.ts'
@@ -83,7 +83,7 @@ export function hardwareDetections(deps: HardwareDeps): Readonly<Record<Hardware
       RAS_FILES.map((file) => join(root, file)),
     ),
     dcgm: isHost ? dcgmDetection(host, settings.dcgm) : undefined,
-    redfish: isHost ? redfishDetection(settings.redfish) : undefined,
+    redfish: redfishDetection(settings.redfish, join(root, REDFISH_FILE)),
     mounts: isHost ? mountsDetection(deps) : undefined,
     gpu: gpuDetection(root, settings.gpu.timeoutMs, (count) => (answering = count)),
   }

@@ -180,9 +180,9 @@ export function eventLogDetection(
   })
 }
 
-const REDFISH_FILE = '/etc/kubenode/redfish.json'
+export const REDFISH_FILE = '/etc/kubenode/redfish.json'
 
-export function redfishDetection({ timeoutMs }: DetectorSettings['redfish'], path = REDFISH_FILE): Detect {
+export function redfishDetection({ timeoutMs }: DetectorSettings['redfish'], path: string): Detect {
   // Controllers lock an account after a few wrong passwords: one that was refused is not sent again.
   let refused: string | undefined
   const ends = { types: DETECTOR_CONDITIONS.redfish, message: 'the management controller is not asked any more' }

@@ -1,4 +1,5 @@
 // All monitors of a node: loads their files, reloads them when they change, saves the read positions of their logs, and reports unusable parts as a node condition.
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
@@ -201,8 +202,7 @@ export class Monitors {
       slot.stats = known === undefined ? monitor : { ...monitor, knownModulesPath: foundPath(known, folder, dir) }
       return board.withdraw(source)
     }
-    // A node that is a folder has no kernel of its own.
-    if (monitor.kind === 'Log' && monitor.plugin.kind === 'kmsg' && dir.root !== '/') return board.withdraw(source)
+    if (isOfNoKernel(monitor, dir)) return board.withdraw(source)
     const types = new Set(monitor.conditions.map(({ type }) => type))
     const expiries = monitor.conditions.map(({ type, reason, message }) => ({
       condition: type,
@@ -286,3 +286,10 @@ function parsePositions(v: unknown): Readonly<Record<string, Position>> | undefi
     }),
   )
 }
+
+/** A node that is a folder has no kernel of its own, unless a file of it is played as the log of one. */
+const isOfNoKernel = (monitor: MonitorConfig, dir: NodeDir): boolean =>
+  monitor.kind === 'Log' &&
+  monitor.plugin.kind === 'kmsg' &&
+  dir.root !== '/' &&
+  statSync(onNode(dir, monitor.path), { throwIfNoEntry: false })?.isFile() !== true
