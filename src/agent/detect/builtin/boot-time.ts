@@ -5,11 +5,17 @@ import type { Reading } from './reading.ts'
 /** Of systemd itself: microseconds since the kernel started; those of firmware and loader count back from there. */
 export const BOOT_ARGUMENTS: readonly string[] = [
   'show',
-  '--property=FirmwareTimestampMonotonic,FinishTimestampMonotonic',
+  '--property=FirmwareTimestampMonotonic,UserspaceTimestampMonotonic,FinishTimestampMonotonic,Virtualization',
 ]
+
+/** systemd's names for what has no kernel of its own: the kernel of their host started long before they did. */
+const CONTAINER =
+  /^Virtualization=(?:systemd-nspawn|lxc|lxc-libvirt|openvz|docker|podman|rkt|wsl|proot|pouch|container-other)$/m
 
 export interface BootTime {
   readonly firmwareMs: number
+  /** Of a container: how long the kernel ran before it started. */
+  readonly beforeMs: number
   /** Undefined: systemd still waits for units. */
   readonly finishedMs: number | undefined
 }
@@ -25,15 +31,16 @@ export function bootTime(text: string): BootTime | undefined {
   }
   const finished = ms('Finish')
   if (finished === undefined) return undefined
-  return { firmwareMs: ms('Firmware') ?? 0, finishedMs: finished === 0 ? undefined : finished }
+  const beforeMs = CONTAINER.test(text) ? (ms('Userspace') ?? 0) : 0
+  return { firmwareMs: ms('Firmware') ?? 0, beforeMs, finishedMs: finished === 0 ? undefined : finished }
 }
 
 /** Whole minutes, so that the message of a boot that is not over changes rarely. */
 const minutes = (ms: number): string => formatDuration(Math.floor(ms / MINUTE_MS) * MINUTE_MS)
 
-export function judgeBoot({ firmwareMs, finishedMs }: BootTime, uptimeMs: number, maxMs: number): Reading {
+export function judgeBoot({ firmwareMs, beforeMs, finishedMs }: BootTime, uptimeMs: number, maxMs: number): Reading {
   const type = 'BootSlow'
-  const tookMs = firmwareMs + (finishedMs ?? uptimeMs)
+  const tookMs = firmwareMs + (finishedMs ?? uptimeMs) - beforeMs
   if (tookMs <= maxMs) return { type, status: 'False', reason: 'BootInTime', message: 'the host booted in time' }
   const inFirmware = firmwareMs > maxMs / 2 ? `, ${minutes(firmwareMs)} of it in firmware` : ''
   if (finishedMs !== undefined)

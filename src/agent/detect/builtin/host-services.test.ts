@@ -26,6 +26,21 @@ describe('time to boot', () => {
       'FirmwareTimestampMonotonic=0\nFinishTimestampMonotonic=9\n',
       'BootSlow False: the host booted in time',
     ],
+    [
+      'a container on a host that was up for hours',
+      `Virtualization=systemd-nspawn\nUserspaceTimestampMonotonic=33000000000\n${says(0, 33_009)}`,
+      'BootSlow False: the host booted in time',
+    ],
+    [
+      'a container that waits for a unit',
+      `Virtualization=lxc\nUserspaceTimestampMonotonic=33000000000\n${says(0, 34_200)}`,
+      'BootSlow True: the boot took 20m',
+    ],
+    [
+      'a virtual machine whose kernel took long',
+      `Virtualization=kvm\nUserspaceTimestampMonotonic=1100000000\n${says(0, 1_200)}`,
+      'BootSlow True: the boot took 20m',
+    ],
     ['no answer', 'Failed to connect to bus\n', undefined],
     ['a number without end', `FinishTimestampMonotonic=${'9'.repeat(400)}\n`, undefined],
   ])('%s', (_what, text, expected) => expect(judge(text)).toBe(expected))
