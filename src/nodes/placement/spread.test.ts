@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { workingMachine } from '#test/support/fleets/rollout-fleet.ts'
-import { type Domain, type OfMachine, pickSpread } from './spread.ts'
+import { type Domain, type OfMachine, pickOrdered, pickSpread } from './spread.ts'
 
 const candidate = (name: string, zone: string, rack: string, cls: string): OfMachine => ({
   name,
@@ -38,6 +38,20 @@ describe('machines of a slice', () => {
     ['are none when none are wanted', 0, ['zone'], new Map(), []],
   ])('%s', (_, count, domains, tried, expected) => {
     expect(names(pickSpread(three, count, domains, tried))).toEqual(expected)
+  })
+
+  const fleet = ['a', 'b', 'c'].flatMap((cls) =>
+    ['z1', 'z2', 'z3'].map((zone, i) => candidate(`${cls}${i + 1}`, zone, `r-${cls}-${zone}`, cls)),
+  )
+  test('of three classes are not all in one zone, whether the classes are new or not', () => {
+    for (const tried of [new Map<string, number>(), new Map(['a', 'b', 'c'].map((c) => [c, 1]))])
+      expect(names(pickSpread(fleet, 3, ['class', 'zone', 'rack'], tried))).toEqual(['a1', 'b2', 'c3'])
+  })
+
+  test('begin with a zone that has not tried the version, where one slice follows the other', () => {
+    const [tried, triedZones] = [new Map([['x', 1]]), new Set(['z1'])]
+    const ofX = three.filter((c) => c.name !== 'e')
+    expect(names(pickOrdered(ofX, { count: 1, domains: ['class', 'zone', 'rack'], tried, triedZones }))).toEqual(['d'])
   })
 
   const arbitrary = fc

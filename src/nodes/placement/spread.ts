@@ -1,4 +1,5 @@
-// Which machines a slice takes: untried hardware classes first, then evenly over the domains, the most important domain first.
+// Which machines a slice takes: untried hardware classes first, then evenly over the domains, the most important domain first. Machines of several
+// classes are spread over zones too.
 import type { Machine } from '#api/kinds/machine.ts'
 
 export type Domain = 'class' | 'zone' | 'rack' | 'pool'
@@ -43,26 +44,41 @@ export interface Preference<T> {
   readonly count: number
   readonly domains: readonly Domain[]
   readonly tried: ReadonlyMap<string, number>
+  /** Zones that have tried the version. The others come first. */
+  readonly triedZones?: ReadonlySet<string>
   readonly isTaken?: (candidate: T) => boolean
 }
 
 /** The same for candidates sorted by name. */
 export function pickOrdered<T extends Spreadable>(
   candidates: readonly T[],
-  { count, domains, tried, isTaken = () => false }: Preference<T>,
+  { count, domains, tried, triedZones = new Set(), isTaken = () => false }: Preference<T>,
 ): readonly T[] {
   if (count <= 0) return []
   const groups = groupsOf(candidates)
   const out = new Set<T>()
-  // Untried classes come first, one machine each, so that a small step still reaches new hardware.
-  for (const one of freshOf(groups, tried, isTaken)) {
-    if (out.size === count) break
+  const isOut = (one: T): boolean => out.has(one) || isTaken(one)
+  const counts: Counts = new Map(
+    domains.map((d) => [d, new Map(d === 'zone' ? [...triedZones].map((zone) => [zone, 1]) : [])]),
+  )
+  const all = new Branch('', groups, domains)
+  const add = (one: T): Place => {
     out.add(one)
+    const place = placeIn(one).split('\n')
+    for (const [domain, by] of counts) {
+      const value = place[DOMAINS.indexOf(domain)] ?? ''
+      by.set(value, (by.get(value) ?? 0) + 1)
+    }
+    return place
   }
-  for (const one of inTurns(groups, domains)) {
-    if (out.size === count) break
-    if (!isTaken(one)) out.add(one)
+  // Untried classes come first, one machine each, so that a small step still reaches new hardware.
+  const fresh = groups.filter(({ domains: [cls = ''] }) => (tried.get(cls) ?? 0) === 0)
+  const within = domains.filter((d) => d !== 'class')
+  for (const [, ofClass] of Map.groupBy(fresh, ({ domains: [cls = ''] }) => cls)) {
+    const one = out.size === count ? undefined : new Branch('', ofClass, within).take(isOut, counts)
+    if (one !== undefined) all.note(add(one))
   }
+  for (let one = all.take(isOut, counts); out.size < count && one !== undefined; one = all.take(isOut, counts)) add(one)
   return [...out]
 }
 
@@ -97,43 +113,69 @@ function groupsOf<T extends Spreadable>(candidates: readonly T[]): readonly Grou
     .map(([place, members]) => ({ domains: place.split('\n'), members }))
 }
 
-/** One machine of each untried class, the first by name. */
-function freshOf<T extends Spreadable>(
-  groups: readonly Group<T>[],
-  tried: ReadonlyMap<string, number>,
-  isTaken: (candidate: T) => boolean,
-): Iterable<T> {
-  const first = new Map<string, T>()
-  for (const { domains, members } of groups) {
-    const [cls = ''] = domains
-    if ((tried.get(cls) ?? 0) > 0) continue
-    const head = members.find((m) => !isTaken(m))
-    const best = first.get(cls)
-    if (head !== undefined && (best === undefined || byName(head, best) < 0)) first.set(cls, head)
+/** Machines of one place, or of all places that differ only in domains that do not matter. */
+class Branch<T extends Spreadable> {
+  readonly value: string
+  taken = 0
+  readonly #domain: Domain | undefined
+  readonly #rest: readonly Domain[]
+  #groups: readonly Group<T>[]
+  #children: Branch<T>[] | undefined
+  #members: Iterator<T> | undefined
+
+  constructor(value: string, groups: readonly Group<T>[], [domain, ...rest]: readonly Domain[]) {
+    this.value = value
+    this.#groups = groups
+    this.#domain = domain
+    this.#rest = rest
   }
-  return first.values()
+
+  /** The next of the child with the fewest taken. Between equals, the one whose value was taken least anywhere: so classes do not all begin in one zone. */
+  take(isOut: (candidate: T) => boolean, counts: Counts): T | undefined {
+    const domain = this.#domain
+    if (domain === undefined) return this.#nextMember(isOut)
+    const count = (branch: Branch<T>): number => counts.get(domain)?.get(branch.value) ?? 0
+    const children = this.#split(domain)
+    while (children.length > 0) {
+      const best = children.reduce((a, b) =>
+        b.taken < a.taken || (b.taken === a.taken && count(b) < count(a)) ? b : a,
+      )
+      const one = best.take(isOut, counts)
+      if (one !== undefined) {
+        best.taken++
+        return one
+      }
+      children.splice(children.indexOf(best), 1)
+    }
+    return undefined
+  }
+
+  /** One of these values was taken otherwise. */
+  note(values: Place): void {
+    this.taken++
+    const domain = this.#domain
+    if (domain === undefined) return
+    this.#split(domain)
+      .find((c) => c.value === values[DOMAINS.indexOf(domain)])
+      ?.note(values)
+  }
+
+  #split(domain: Domain): Branch<T>[] {
+    this.#children ??= [...Map.groupBy(this.#groups, (g) => g.domains[DOMAINS.indexOf(domain)] ?? '')].map(
+      ([value, groups]) => new Branch(value, groups, this.#rest),
+    )
+    this.#groups = []
+    return this.#children
+  }
+
+  #nextMember(isOut: (candidate: T) => boolean): T | undefined {
+    this.#members ??= inOrderOfNames(this.#groups.flatMap((g) => g.members)).values()
+    for (let next = this.#members.next(); next.done !== true; next = this.#members.next())
+      if (!isOut(next.value)) return next.value
+    return undefined
+  }
 }
 
-/** Takes from each domain in turn, and within it from the next kind of domain in turn. Lazy: only as far as requested. */
-function* inTurns<T extends Spreadable>(groups: readonly Group<T>[], domains: readonly Domain[]): Generator<T> {
-  const [domain, ...rest] = domains
-  const [only, ...others] = groups
-  if (only === undefined) return
-  if (domain === undefined || others.length === 0) {
-    yield* others.length === 0 ? only.members : inOrderOfNames(groups.flatMap((g) => g.members))
-    return
-  }
-  const at = DOMAINS.indexOf(domain)
-  const parts = Map.groupBy(groups, (g) => g.domains[at] ?? '')
-  let queues = [...parts.values()].map((part) => inTurns(part, rest))
-  while (queues.length > 0) {
-    const left: Generator<T>[] = []
-    for (const queue of queues) {
-      const next = queue.next()
-      if (next.done === true) continue
-      yield next.value
-      left.push(queue)
-    }
-    queues = left
-  }
-}
+type Place = readonly string[]
+/** How many were taken of each value of each domain, in all branches. */
+type Counts = ReadonlyMap<Domain, Map<string, number>>

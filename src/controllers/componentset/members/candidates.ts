@@ -30,6 +30,7 @@ export interface Survey {
   /** One mark per member, in member order. */
   readonly marks: Uint8Array
   readonly triedByClass: ReadonlyMap<string, number>
+  readonly triedZones: ReadonlySet<string>
   /** Candidates that wait for another component, or that another component needs as they are. */
   readonly unmet: number
   /** The reason for the first of them. */
@@ -81,6 +82,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   const goingBack = new Set<Reading>()
   const skipped = new Map<string, string>()
   const triedByClass = new Map<string, number>()
+  const triedZones = new Set<string>()
   const marks = new Uint8Array(input.count)
   const counts = { updated: 0, failed: 0, stuck: 0, unmet: 0 }
   let firstUnmet: string | undefined
@@ -92,7 +94,10 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
     if (isHere) counts.updated++
     if (isFailed && !mayRetry(reading, track, input)) counts.failed++
     if (isStuck) counts.stuck++
-    if (isHere || isFailed) count(triedByClass, reading.class)
+    if (isHere || isFailed) {
+      count(triedByClass, reading.class)
+      triedZones.add(reading.machine.spec.zone ?? '')
+    }
     marks[at] = markOf(standing, isFailed, reading)
     // While a version climbs the ladder, changes made on a node are not repaired: a step should show only the effect of the version.
     if (isHere && !(standing === 'Drifted' && track.isProven)) return
@@ -122,6 +127,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
       tried,
       marks,
       triedByClass,
+      triedZones,
     }
   }
   return { add, survey }

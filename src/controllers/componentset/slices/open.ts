@@ -140,7 +140,7 @@ export function openSlice(input: OpenInput): Opened {
   const out = new Set([...taken, ...ownHostsForLater(seen, survey, taken)])
   const isJoining = joins.length > 0
   const picked = isJoining
-    ? pickOrdered(joins, { count: most, domains: rollout.spread, tried: survey.triedByClass, isTaken: () => false })
+    ? pickOrdered(joins, { ...triedIn(survey), count: most, domains: rollout.spread })
     : pick(survey, { most, free: room.free, isIdle, spread: rollout.spread, isRecovery, taken: out })
   const costs = isJoining ? 0 : picked.length - picked.filter((r) => broken.includes(r)).length
   const wanted = Math.min(place.left, MAX_TARGETS, sound.length + broken.length, room.limit)
@@ -169,6 +169,8 @@ export function openSlice(input: OpenInput): Opened {
   return { slices: [asked.slice], actions: asked.actions, costs, machines, wait: undefined }
 }
 
+const triedIn = ({ triedByClass, triedZones }: Survey) => ({ tried: triedByClass, triedZones })
+
 /** Applies to serving machines. Broken ones still come first. */
 function ownHostsForLater(
   { hosts, leading = new Set() }: Seen,
@@ -187,12 +189,12 @@ function ownHostsForLater(
  * domains.
  */
 function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }: PickInput): readonly Reading[] {
-  const { track, sound, broken, goingBack, triedByClass: tried } = survey
+  const { track, sound, broken, goingBack } = survey
   const mine = (list: readonly Reading[]) => (isRecovery ? list.filter((r) => goingBack.has(r)) : list)
   const isTaken = ({ name }: Reading) => taken.has(name)
   const take = (list: readonly Reading[], count: number, chosen: readonly Reading[] = []) => {
     const isOut = chosen.length === 0 ? isTaken : (r: Reading) => isTaken(r) || chosen.includes(r)
-    return pickOrdered(list, { count, domains: spread, tried, isTaken: isOut })
+    return pickOrdered(list, { ...triedIn(survey), count, domains: spread, isTaken: isOut })
   }
   // If a version works elsewhere but fails on one machine, that machine proves little. It is tried only if no sound machine may be.
   const areAllNext = track.isProven || sound.length === 0 || (free <= 0 && isIdle)
@@ -216,14 +218,15 @@ interface NextSliceInput {
  * one protected machine at a time.
  */
 function nextAfter(
-  { sound, goingBack, triedByClass: tried }: Survey,
+  survey: Survey,
   picked: readonly Reading[],
   { spread, isRecovery, out }: NextSliceInput,
 ): readonly Reading[] {
+  const { sound, goingBack } = survey
   const chosen = new Set(picked)
   const isTaken = (r: Reading) => chosen.has(r) || out.has(r.name)
   const list = isRecovery ? sound.filter((r) => goingBack.has(r)) : sound
-  return pickOrdered(list, { count: MAX_TARGETS, domains: spread, tried, isTaken })
+  return pickOrdered(list, { ...triedIn(survey), count: MAX_TARGETS, domains: spread, isTaken })
 }
 
 interface PickInput {
