@@ -319,6 +319,8 @@ const controllers: RoleEntry = {
     core(['nodes/status'], ['patch']),
     core(['pods'], ['list', 'watch', 'delete']),
     core(['pods/eviction'], ['create']),
+    // How much time a Job asks for before its pods are evicted.
+    on('batch')(['jobs'], ['get']),
     // Where the devices of claims are, and no new pods on a faulty one.
     on('resource.k8s.io')(['resourceslices'], ['list']),
     on('resource.k8s.io')(['devicetaintrules'], ['list', 'create', 'delete']),

@@ -4,8 +4,9 @@ import { defined } from '#lib/defined.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { Clearance } from '#permits/under-permit.ts'
 import { escapeFieldValue } from '#kube/selector.ts'
+import { withJobWishes } from './job-wishes.ts'
 import { type Pod, podType } from './objects.ts'
-import { type PodWait, type PodWaits, checkpointAt, podWaitText, podWaits } from './pod-waits.ts'
+import { type PodWait, type PodWaits, checkpointAt, mayWait, podWaitText, podWaits } from './pod-waits.ts'
 
 export interface DrainPlan {
   /** Pods to evict now. */
@@ -115,10 +116,8 @@ export async function drainPass(
 ): Promise<Drain> {
   const listed = await outcomeOf(() => podsOn(client, node, signal))
   if (listed.kind !== 'Applied') return { kind: 'Unknown', error: listed.error }
-  const { evict, going, kept, waiting } = drainPlan(
-    listed.object,
-    await withCheckpoints(client, listed.object, options, signal),
-  )
+  const pods = await withJobWishes(client, listed.object, mayWait(options.waits), signal)
+  const { evict, going, kept, waiting } = drainPlan(pods, await withCheckpoints(client, pods, options, signal))
   const byBudget: string[] = []
   let deleted = 0
   for (const pod of evict) {

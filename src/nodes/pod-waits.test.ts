@@ -2,10 +2,14 @@
 import { describe, expect, test } from 'vitest'
 import { defined } from '#lib/defined.ts'
 import { seededRandom } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { ApiError } from '#kube/errors.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { CLEARANCE } from '#test/support/permits/clearance.ts'
 import { drainPass, drainPlan } from './drain.ts'
+import { withJobWishes } from './job-wishes.ts'
 import { type Pod, podType } from './objects.ts'
 import { type PodWaits, podWaitText, podWaits } from './pod-waits.ts'
 
@@ -113,5 +117,70 @@ describe('a gang with pods on two nodes', () => {
 
   test('has saved its work once the pod on the other node says so', async () => {
     expect(await world(3)).not.toHaveProperty('waiting')
+  })
+})
+
+describe('a Job asks for the time of its pods', () => {
+  const jobType = coreKind('Job')
+  const ofJob = (one: Pod, job: string, uid = job): Pod => ({
+    ...one,
+    metadata: {
+      ...one.metadata,
+      ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: job, uid, controller: true }],
+    },
+  })
+  async function drained(one: Pod, annotations: Record<string, string> | undefined, isOther = false) {
+    const fake = new FakeKube({ clock: new VirtualClock(), random: seededRandom(1) })
+    const job = {
+      apiVersion: 'batch/v1' as const,
+      kind: 'Job' as const,
+      metadata: { name: 'job', namespace: 'ml', annotations: annotations ?? {} },
+      spec: { template: { spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy: 'Never' } } },
+    }
+    const uid = annotations === undefined ? 'gone' : fake.plant(jobType, job).metadata.uid
+    fake.plant(podType, ofJob(one, 'job', isOther ? 'other' : uid))
+    const drain = await drainPass(CLEARANCE, fake.client({ actor: 'c' }), 'n', undefined, { waits: waits(5) })
+    return drain.kind === 'Draining' ? drain.waiting : drain.kind
+  }
+  const WAIT = 'kubenode.io/drain-wait'
+  const most = (minutes: number) => `waiting for the next checkpoint of ml/a (1 pod here), at most ${minutes}m more`
+
+  test.each<[string, Pod, Record<string, string> | undefined, string | undefined]>([
+    ['and is given it', pod('a'), { [WAIT]: '20m' }, most(15)],
+    ['and no longer than the policy allows', pod('a'), { [WAIT]: '9h' }, most(25)],
+    ['unless the pod names another', pod('a', { wait: '10m' }), { [WAIT]: '20m' }, most(5)],
+    ['until it was saved', pod('a'), { [WAIT]: '20m', 'kubenode.io/checkpointed-at': at(2) }, undefined],
+    [
+      'also where the pod has an older checkpoint',
+      pod('a', { saved: -9 }),
+      { [WAIT]: '20m', 'kubenode.io/checkpointed-at': at(2) },
+      undefined,
+    ],
+    ['not where it has no wish', pod('a'), {}, undefined],
+    ['not where it was deleted', pod('a'), undefined, undefined],
+  ])('%s', async (_, one, annotations, expected) => {
+    expect(await drained(one, annotations)).toBe(expected)
+  })
+
+  test('and another Job of the same name asks for nothing', async () => {
+    expect(await drained(pod('a'), { [WAIT]: '20m' }, true)).toBeUndefined()
+  })
+
+  test('is unknown where it cannot be read: its pods wait for as long as the policy allows', async () => {
+    const client = {
+      get: () =>
+        Promise.reject(new ApiError({ code: 503, message: 'no answer' } as never, { action: 'get', target: 'job' })),
+    } as unknown as KubeClient
+    const [read] = await withJobWishes(client, [ofJob(pod('a'), 'job')], true)
+    expect(left(read === undefined ? [] : [read], waits(5))).toEqual([['a', 25]])
+  })
+
+  test('beyond the bound of a pass, pods are left for the next', async () => {
+    const many = Array.from({ length: 20 }, (_, i) => ofJob(pod(`p-${i}`), `job-${i}`))
+    const client = { get: () => Promise.resolve(undefined) } as unknown as KubeClient
+    expect(drainPlan(await withJobWishes(client, many, true), { waits: waits(5) })).toMatchObject({
+      evict: { length: 16 },
+      waiting: { length: 4 },
+    })
   })
 })

@@ -68,6 +68,10 @@ export function checkpointAt({ metadata: { annotations = {} } }: Pod): number | 
   return Number.isNaN(at) ? undefined : at
 }
 
+/** Pods may still ask for time. */
+export const mayWait = (waits: PodWaits | undefined): boolean =>
+  waits !== undefined && waits.now - waits.since < waits.mostMs
+
 /** Of the pods that a drain would evict. */
 export function podWaits(pods: readonly Pod[], waits: PodWaits | undefined): readonly PodWait[] {
   if (waits === undefined || waits.mostMs <= 0) return []

@@ -211,6 +211,11 @@ const spec = s.obj('The permitted disruption.', {
         s.bool('Whether an event that comes before the next window is postponed, where the source takes that answer.'),
         false,
       ),
+      podWait: s.optional(
+        f.duration(
+          'The longest time that the drain leaves pods that ask for it with the annotation kubenode.io/drain-wait, until their work is saved: never more than half of the time until the event. Of several policies the shortest applies. If absent: none are waited for.',
+        ),
+      ),
     }),
   ),
   mode: s.fallback(

@@ -7,6 +7,7 @@ import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { phaseOfEvent, plannerOf } from '#nodes/faults/maintenance.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -14,6 +15,7 @@ import type { NodeTools } from '#nodes/change-node.ts'
 import { cordon, isCordonedBy, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
 import { nodeType } from '#nodes/objects.ts'
+import type { PodWaits } from '#nodes/pod-waits.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import { type Authority, type Clearance, readingPermits, underPermit } from '#permits/under-permit.ts'
@@ -116,7 +118,7 @@ async function disrupt(
       return settled(await cordon(clearance, nodeTools(tools, signal), refOf(node), cordonOwner(event), { reason }))
     }
     case 'Drain':
-      return drain(clearance, tools, seen, signal)
+      return drain(clearance, tools, seen, { waits: action.waits, signal })
     case 'Reboot': {
       const provider = tools.providers[machine?.spec.provider?.name ?? event.spec.source]
       const providerID = machine?.spec.providerID
@@ -139,13 +141,13 @@ async function drain(
   clearance: Clearance,
   { client }: DoctorTools,
   { event, node }: Seen,
-  signal: AbortSignal,
+  { waits, signal }: { readonly waits: PodWaits | undefined; readonly signal: AbortSignal },
 ): Promise<ActionOutcome> {
   const name = node?.metadata.name ?? ''
   // A stale cache shows the cordon of an earlier preparation: evicted pods could return to this node.
   const now = await client.get(nodeType, { name }, { signal })
   if (!isCordonedBy(now, cordonOwner(event))) return outdated('the node is not cordoned for this event')
-  const pass = await drainPass(clearance, client, name, signal)
+  const pass = await drainPass(clearance, client, name, signal, defined({ waits }))
   return pass.kind === 'Unknown'
     ? outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
     : { kind: 'Applied', object: pass }

@@ -2,13 +2,15 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { MaintenanceStatus } from '#api/kinds/maintenance-event.ts'
 import type { MaintenanceAnswer } from '#providers/port.ts'
+import type { PodWaits } from '#nodes/pod-waits.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
 import type { Authority } from '#permits/under-permit.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
 
 export type DoctorAction =
   | PermitAction
-  | { readonly kind: 'Cordon' | 'Drain' | 'Reboot'; readonly reason: string; readonly by: Authority }
+  | { readonly kind: 'Cordon' | 'Reboot'; readonly reason: string; readonly by: Authority }
+  | { readonly kind: 'Drain'; readonly reason: string; readonly by: Authority; readonly waits?: PodWaits }
   | { readonly kind: 'Uncordon'; readonly reason: string }
   | { readonly kind: 'Respond'; readonly reason: string; readonly answer: MaintenanceAnswer; readonly by: Authority }
   | { readonly kind: 'DeleteEvent'; readonly reason: string }

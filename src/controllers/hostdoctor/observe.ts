@@ -10,7 +10,8 @@ import type { KubeClient } from '#kube/client.ts'
 import { nodeNameOf } from '#nodes/machine-node.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan, podsOn } from '#nodes/drain.ts'
-import { nodeType } from '#nodes/objects.ts'
+import { withJobWishes } from '#nodes/job-wishes.ts'
+import { type Pod, nodeType } from '#nodes/objects.ts'
 import type { EndedPermits } from '#permits/ended-for.ts'
 import { isOpen, permitAnswer } from '#permits/permits.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
@@ -82,9 +83,10 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
   const nodeName = known === undefined ? event.spec.machine : nodeNameOf(known)
   const cached = { machine: known, node: caches.nodes.get(nodeName) }
   const { machine, node } = isGivenUp(event, cached, now) ? await fromServer(client, event, nodeName, signal) : cached
-  const hasPods =
+  const policy = policyOf(machine === undefined ? [] : policiesOf(caches), machine ?? NO_MACHINE, node)
+  const pods =
     node !== undefined && DRAINED_IN.has(phaseOfEvent(event)) && isCordonedBy(node, cordonOwner(event))
-      ? await podsLeft(client, node.metadata.name ?? '', signal)
+      ? await podsLeft(client, node.metadata.name ?? '', { mayWait: policy.podWaitMs > 0, signal })
       : undefined
   const twin = twinOf(event, caches.events.byIndex(BY_MACHINE, event.spec.machine))
   const permit = caches.permits.get(event.status?.permitRef ?? name)
@@ -100,10 +102,11 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
       requested.filter((p) => permitAnswer(p, machine?.metadata.uid ?? '').kind === 'Ended'),
     ),
     strays: requested.filter((p) => p !== permit && isOpen(p)),
-    hasPods,
+    hasPods: pods && pods.length > 0,
+    ...defined({ pods }),
     absentPolls: await absence(options, event, known, signal),
     isConfirmed: options.isConfirmed(name, event.spec.source),
-    policy: policyOf(machine === undefined ? [] : policiesOf(caches), machine ?? NO_MACHINE, node),
+    policy,
     drainP95Ms: drainP95(caches, machine),
     runningJob: caches.jobs
       .byIndex(JOBS_OF_MACHINE, event.spec.machine)
@@ -168,9 +171,13 @@ function onItsHost(machine: Machine | undefined, { spec }: MaintenanceEvent): Ma
     : undefined
 }
 
-async function podsLeft(client: KubeClient, node: string, signal: AbortSignal): Promise<boolean> {
+async function podsLeft(
+  client: KubeClient,
+  node: string,
+  { mayWait, signal }: { readonly mayWait: boolean; readonly signal: AbortSignal },
+): Promise<readonly Pod[]> {
   const { evict, going, kept } = drainPlan(await podsOn(client, node, signal))
-  return evict.length + going.length + kept.length > 0
+  return withJobWishes(client, [...evict, ...going, ...kept], mayWait, signal)
 }
 
 /** From the drains of all kept events: a month of the pool. */

@@ -5,8 +5,11 @@ import { type MaintenanceSpec, maintenanceEvent } from '#api/kinds/maintenance-e
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { phaseOfEvent, plannerOf } from '#nodes/faults/maintenance.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
+import { drainPlan } from '#nodes/drain.ts'
+import { type PodWaits, podWaitText } from '#nodes/pod-waits.ts'
 import {
   PACE_OF_ONE,
   type Need,
@@ -21,6 +24,7 @@ import { type TargetResult, permitAnswer, requesterOf, targetRef } from '#permit
 import { byPermit } from '#permits/under-permit.ts'
 import type { DoctorAction, DoctorPlan } from './actions.ts'
 import { type Seen, cordonOwner, isKept } from './seen.ts'
+import { waitsOf } from './plan-schedule.ts'
 import { timeOf } from './notices/time-of.ts'
 
 /** How often a pending permit is checked. Its watch usually reports sooner. */
@@ -118,8 +122,9 @@ function draining(seen: Seen, now: number): DoctorPlan {
   const { event, permit, node } = seen
   if (permit === undefined) return { actions: [], notices: [] }
   const isOurs = isCordonedBy(node, cordonOwner(event))
+  const waits = waitsOf(seen, now)
   const work: readonly DoctorAction[] = isOurs
-    ? [{ kind: 'Drain', reason: 'the host will be away', by: byPermit(permit) }]
+    ? [{ kind: 'Drain', reason: 'the host will be away', by: byPermit(permit), ...defined({ waits }) }]
     : [{ kind: 'Cordon', reason: 'the host will be away', by: byPermit(permit) }]
   return {
     actions: [...renewalOf(seen, now), ...work],
@@ -127,11 +132,17 @@ function draining(seen: Seen, now: number): DoctorPlan {
     ...(event.status?.drainStartedAt === undefined && { change: { drainStartedAt: timestamp(now) } }),
     waiting: {
       predicate: 'WaitingForDrain',
-      seen: isOurs ? 'pods that have to move are left' : 'the node is being cordoned',
+      seen: isOurs ? leftText(seen, waits) : 'the node is being cordoned',
       unblock: 'the pods end or move; a PodDisruptionBudget may keep them',
     },
     requeueAfter: drainRequeueMs(event.status?.drainStartedAt, now),
   }
+}
+
+/** Pods of a gang on other nodes may save the work sooner. */
+function leftText({ pods = [] }: Seen, waits: PodWaits | undefined): string {
+  const [wait] = drainPlan(pods, defined({ waits })).waiting
+  return wait === undefined ? 'pods that have to move are left' : podWaitText(wait)
 }
 
 function drainRequeueMs(startedAt: string | undefined, now: number): number {

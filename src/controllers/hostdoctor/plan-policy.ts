@@ -2,11 +2,12 @@
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { LABELS } from '#api/names.ts'
+import { parseDuration } from '#lib/duration.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { EventPolicy } from './seen.ts'
 
-const NONE: EventPolicy = { answer: 'Wait', postpone: false, windows: [] }
+const NONE: EventPolicy = { answer: 'Wait', postpone: false, podWaitMs: 0, windows: [] }
 
 export function policyOf(policies: readonly DefenderPolicy[], machine: Machine, node: Node | undefined): EventPolicy {
   const labels = labelsOf(machine, node)
@@ -23,6 +24,7 @@ export function policyOf(policies: readonly DefenderPolicy[], machine: Machine, 
   return {
     answer: answers.size === 1 ? answer : NONE.answer,
     postpone: rules.length > 0 && rules.every((m) => m.postpone),
+    podWaitMs: rules.length === 0 ? 0 : Math.min(...rules.map((m) => parseDuration(m.podWait ?? '0s'))),
     windows: over.flatMap(({ spec }) =>
       spec.windows === undefined || spec.windows.length === 0 ? [] : [spec.windows],
     ),

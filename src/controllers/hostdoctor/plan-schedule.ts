@@ -3,6 +3,8 @@ import { quantile } from '#lib/quantile.ts'
 import type { MaintenanceSpec } from '#api/kinds/maintenance-event.ts'
 import { LEAST_LEAD_MS, mostLeadMs } from '#nodes/faults/maintenance.ts'
 import { type Window, openingOf } from '#permits/windows.ts'
+import type { PodWaits } from '#nodes/pod-waits.ts'
+import { timeOf } from './notices/time-of.ts'
 import type { Seen } from './seen.ts'
 
 /** Multiplies the pool's 95th percentile of drain times: one slow drain in twenty must still fit. */
@@ -10,8 +12,18 @@ const DRAINS_IN_LEAD = 3
 /** Limit on window starts read. A window that opens every minute is no restriction. */
 const MOST_STARTS = 1_000
 
-const leadOf = (spec: Pick<MaintenanceSpec, 'bill'>, drainP95Ms: number | undefined): number =>
-  Math.min(mostLeadMs(spec), Math.max(LEAST_LEAD_MS, DRAINS_IN_LEAD * (drainP95Ms ?? 0)))
+/** Pods that ask for time get it beside the time of the drain. */
+const leadOf = (spec: Pick<MaintenanceSpec, 'bill'>, drainP95Ms: number | undefined, podWaitMs: number): number =>
+  Math.min(mostLeadMs(spec), Math.max(LEAST_LEAD_MS, DRAINS_IN_LEAD * (drainP95Ms ?? 0)) + podWaitMs)
+
+/** At most half of the time until the event, so that the drain has the other half. */
+export function waitsOf({ event, policy }: Pick<Seen, 'event' | 'policy'>, now: number): PodWaits | undefined {
+  if (policy.podWaitMs === 0) return undefined
+  const since = timeOf(event.status?.drainStartedAt) ?? now
+  const notBefore = timeOf(event.spec.notBefore)
+  const halfMs = notBefore === undefined ? Infinity : (notBefore - since) / 2
+  return { since, now, mostMs: Math.min(policy.podWaitMs, halfMs) }
+}
 
 /** Undefined without values. */
 export const percentile95 = (durations: readonly number[]): number | undefined => quantile(durations, 0.95)
@@ -36,7 +48,7 @@ export function preparationOf(
   notBefore: number,
   now: number,
 ): Preparation {
-  const lead = leadOf(event.spec, drainP95Ms)
+  const lead = leadOf(event.spec, drainP95Ms, policy.podWaitMs)
   return { lead, ...scheduleOf(notBefore, lead, policy.windows, earliestOf(event.spec, notBefore, now)) }
 }
 

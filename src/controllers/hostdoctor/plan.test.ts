@@ -91,7 +91,7 @@ const seen = (more: Partial<Seen> = {}): Seen => ({
   hasPods: undefined,
   absentPolls: 0,
   isConfirmed: true,
-  policy: { answer: 'Wait', postpone: false, windows: [] },
+  policy: { answer: 'Wait', postpone: false, podWaitMs: 0, windows: [] },
   drainP95Ms: undefined,
   runningJob: undefined,
   isSurplus: false,
@@ -175,7 +175,7 @@ describe('what was written before we started, and its source was not asked about
       event,
       permit: permit('Granted'),
       node: node(true),
-      policy: { answer: 'Reboot', postpone: false, windows: [] },
+      policy: { answer: 'Reboot', postpone: false, podWaitMs: 0, windows: [] },
     } as const
     expect(kinds(seen({ ...prepared, isConfirmed }))).not.toContain('Reboot')
     expect(kinds(seen(prepared))).toContain('Reboot')
@@ -189,7 +189,7 @@ describe('what was written before we started, and its source was not asked about
 
 describe('a host that is taken back', () => {
   const windows = [[{ cron: '0 2 * * *', duration: '3h', timeZone: 'UTC' }]]
-  const policy = { answer: 'Wait', postpone: false, windows } as const
+  const policy = { answer: 'Wait', postpone: false, podWaitMs: 0, windows } as const
   test.each([
     ['in two minutes, outside every window', { notBefore: at(2 * 60_000) }],
     ['at a time that its provider does not name', { notBefore: undefined as never, unplanned: true }],
@@ -224,7 +224,7 @@ describe('an event that is announced', () => {
 
   test('starts at the last window that leaves the lead', () => {
     const windows = [[{ cron: '0 2 * * *', duration: '3h', timeZone: 'UTC' }]]
-    const change = plan(seen({ policy: { answer: 'Wait', postpone: false, windows } }), NOW).change
+    const change = plan(seen({ policy: { answer: 'Wait', postpone: false, podWaitMs: 0, windows } }), NOW).change
     expect(change).toMatchObject({ startAt: '2026-03-03T02:00:00Z' })
   })
 
@@ -273,7 +273,7 @@ describe('an event that is announced', () => {
 describe('a host that ends because of a bill', () => {
   const bill = (endsMs: number) => ({ kind: 'Stop', bill: true, notBefore: at(endsMs) }) as const
   const windows = [[{ cron: '0 2 * * *', duration: '3h', timeZone: 'UTC' }]]
-  const inWindows = { answer: 'Wait', postpone: false, windows } as const
+  const inWindows = { answer: 'Wait', postpone: false, podWaitMs: 0, windows } as const
 
   test('is for people until its last day: no window and no slow drain begins earlier', () => {
     const ends = event(bill(100 * HOUR))
@@ -301,7 +301,7 @@ describe('a host that ends because of a bill', () => {
 
   test('is answered by no restart', () => {
     const prepared = planned(-1, { phase: 'Prepared', permitRef: EVENT }, bill(2 * HOUR))
-    const policy = { answer: 'Reboot', postpone: false, windows: [] } as const
+    const policy = { answer: 'Reboot', postpone: false, podWaitMs: 0, windows: [] } as const
     const drained = { event: prepared, node: node(true), permit: permit('Granted'), hasPods: false, policy }
     expect(plan(seen(drained), NOW).change?.answer).toBeUndefined()
     const restart = planned(-1, { phase: 'Prepared', permitRef: EVENT }, { ...bill(2 * HOUR), bill: false })
@@ -311,7 +311,7 @@ describe('a host that ends because of a bill', () => {
   test('has no last day when it names no end', () => {
     const { notBefore: _, ...spec } = event(bill(0)).spec
     const untimed = { ...event(), spec, status: { phase: 'Announced', startAt: at(-HOUR) } } as MaintenanceEvent
-    const policy = { answer: 'Reboot', postpone: false, windows: [] } as const
+    const policy = { answer: 'Reboot', postpone: false, podWaitMs: 0, windows: [] } as const
     expect(plan(seen({ event: untimed, policy }), NOW)).toMatchObject({ actions: [], notices: [] })
     expect(phase(seen({ event: untimed, policy }))).toBeUndefined()
   })
@@ -443,7 +443,12 @@ describe('the answer', () => {
       node: node(true),
       hasPods: false,
     })
-  const policy = (answer: 'Wait' | 'Accept' | 'Start' | 'Reboot') => ({ answer, postpone: false, windows: [] })
+  const policy = (answer: 'Wait' | 'Accept' | 'Start' | 'Reboot') => ({
+    answer,
+    postpone: false,
+    podWaitMs: 0,
+    windows: [],
+  })
   const pending = (kind: 'Start' | 'Reboot') => ({ answer: { kind, at: at(0), outcome: 'Pending' as const } })
 
   test('is not given without a policy', () => {
@@ -477,7 +482,7 @@ describe('the answer', () => {
     const s = (status?: Partial<Status>) =>
       seen({
         event: event({ answers: ['Postpone'] }, { phase: 'Announced', phaseSince: at(0), ...status }),
-        policy: { answer: 'Wait', postpone: true, windows },
+        policy: { answer: 'Wait', postpone: true, podWaitMs: 0, windows },
       })
     expect(plan(s(), NOW).change).toMatchObject({ answer: { kind: 'Postpone', outcome: 'Pending' } })
     const pendingPostpone = { answer: { kind: 'Postpone' as const, at: at(0), outcome: 'Pending' as const } }
@@ -542,7 +547,7 @@ describe('an event whose source names no time', () => {
     const { notBefore: _, ...spec } = event({ state: 'Inquiring', answers: ['Accept'] }).spec
     return { ...event(), spec, status: { phase: 'Announced', phaseSince: at(0), ...status } } as MaintenanceEvent
   }
-  const accepts = { answer: 'Accept', postpone: false, windows: [] } as const
+  const accepts = { answer: 'Accept', postpone: false, podWaitMs: 0, windows: [] } as const
 
   test('is not prepared for while no policy answers it, and says what would help', () => {
     const planned = plan(seen({ event: untimed() }), NOW)
@@ -732,5 +737,52 @@ describe('the users behind work', () => {
     expect(change?.phase).toBe('Announced')
     for (const field of ['approvedBy', 'drainStartedAt', 'drainedAt', 'missedAt', 'bootID'])
       expect(change).toHaveProperty(field, undefined)
+  })
+})
+
+describe('pods that ask for time', () => {
+  const training = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'train', namespace: 'ml', uid: 'pod', annotations: { 'kubenode.io/drain-wait': '3h' } },
+    status: { phase: 'Running' },
+  } as NonNullable<Seen['pods']>[number]
+  const draining = (notBeforeMs: number, podWaitMs: number) => {
+    const preparing = event(
+      { notBefore: at(notBeforeMs) },
+      { phase: 'Preparing', permitRef: EVENT, drainStartedAt: at(-HOUR / 4) },
+    )
+    const policy = { answer: 'Wait', postpone: false, podWaitMs, windows: [] } as const
+    const s = seen({
+      event: preparing,
+      permit: permit('Granted'),
+      node: node(true),
+      hasPods: true,
+      pods: [training],
+      policy,
+    })
+    const { actions, waiting } = plan(s, NOW)
+    const drain = actions.find((a) => a.kind === 'Drain')
+    return [drain?.kind === 'Drain' ? drain.waits?.mostMs : undefined, waiting?.seen]
+  }
+
+  test('are waited for as long as the policy allows', () => {
+    expect(draining(6 * HOUR, HOUR)).toEqual([
+      HOUR,
+      'waiting for the next checkpoint of ml/train (1 pod here), at most 45m more',
+    ])
+  })
+
+  test('leave the drain half of the time until the event', () => {
+    expect(draining((HOUR * 3) / 4, HOUR)[0]).toBe(HOUR / 2)
+  })
+
+  test('are not waited for without a policy', () => {
+    expect(draining(6 * HOUR, 0)).toEqual([undefined, 'pods that have to move are left'])
+  })
+
+  test('make the preparation begin earlier', () => {
+    const policy = { answer: 'Wait', postpone: false, podWaitMs: HOUR, windows: [] } as const
+    expect(plan(seen({ event: event({ notBefore: at(10 * HOUR) }), policy }), NOW).change?.lead).toBe('3h')
   })
 })

@@ -4,7 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import { cordonOwners } from '#nodes/cordon.ts'
-import type { Node } from '#nodes/objects.ts'
+import type { Node, Pod } from '#nodes/objects.ts'
 import { FINALIZERS } from '#api/names.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import type { EndedFor } from '#permits/ended-for.ts'
@@ -17,6 +17,8 @@ export type Answered = NonNullable<MaintenanceStatus['answer']>
 export interface EventPolicy {
   readonly answer: PolicyAnswer
   readonly postpone: boolean
+  /** How long pods may ask for time. */
+  readonly podWaitMs: number
   /** One list per policy. A time is allowed if every list has a window for it. */
   readonly windows: readonly (readonly Window[])[]
 }
@@ -33,6 +35,8 @@ export interface Seen {
   readonly strays: readonly OperationPermit[]
   /** Whether pods that must move are on the node. Undefined if not read. */
   readonly hasPods: boolean | undefined
+  /** Those, for what is waited for. */
+  readonly pods?: readonly Pod[]
   /** Consecutive complete lists of the source without the event. */
   readonly absentPolls: number
   /** Its source was asked since this program started, and still lists it or does not answer. Without that, the object may be hours old. */

@@ -131,11 +131,22 @@ export function isDrained({ node }: Pick<Seen, 'node'>, pods: Seen['pods'], wait
 }
 
 /** From the last of our cordons for a switch. Undefined: no policy lets pods ask for time, or an older controller cordoned the node. */
-export function switchWaits({ node, claims }: Pick<Seen, 'node' | 'claims'>, now: number): PodWaits | undefined {
+export const switchWaits = (seen: Pick<Seen, 'node' | 'claims'>, now: number): PodWaits | undefined =>
+  waitsSince(seen, now, (owner) => owner.startsWith(SWITCH_OWNER))
+
+/** The same for a machine that is removed: its sets say how long pods may ask for time. */
+export const removalWaits = (seen: Pick<Seen, 'node' | 'claims'>, now: number): PodWaits | undefined =>
+  waitsSince(seen, now, (owner) => owner === DELETE_OWNER)
+
+function waitsSince(
+  { node, claims }: Pick<Seen, 'node' | 'claims'>,
+  now: number,
+  isOurs: (owner: string) => boolean,
+): PodWaits | undefined {
   const mostMs = Math.max(0, ...claims.map((c) => c.podWaitMs ?? 0))
   const read = node && cordonOwners(node)
   if (mostMs === 0 || read?.kind !== 'Owners') return undefined
-  const ours = Object.entries(read.owners).filter(([owner]) => owner.startsWith(SWITCH_OWNER))
+  const ours = Object.entries(read.owners).filter(([owner]) => isOurs(owner))
   const since = Math.max(...ours.map(([, claim]) => Date.parse(claim.since ?? '')))
   return Number.isFinite(since) ? { since, now, mostMs } : undefined
 }

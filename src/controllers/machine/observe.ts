@@ -13,6 +13,7 @@ import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { CommittedContents } from '#declared/committed.ts'
 import { podsOn } from '#nodes/drain.ts'
+import { withJobWishes } from '#nodes/job-wishes.ts'
 import { handOverKey, isForMachine } from '#identity/join-token.ts'
 import { type Node, type Pod, type Secret, hasTaint, nodeType, secretType } from '#nodes/objects.ts'
 import { type EndedPermits, isRefused } from '#permits/ended-for.ts'
@@ -169,7 +170,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     endedFor: tools.endedOrders.observe(machine, permits),
     refusedFor: tools.ended.observe(uidOf(machine), permits.filter(isRefused)),
     definitions,
-    pods: await podsOf(tools, about, permits, signal),
+    pods: await podsOf(tools, about, { permits, mayWait: claims.some((c) => (c.podWaitMs ?? 0) > 0) }, signal),
     workloads: await observeWorkloads(tools.client, machine, node?.metadata.name, definitions, signal),
     ...(await sealingOf(tools, machine, configsAhead(machine, claims, marks), signal)),
   }
@@ -331,12 +332,13 @@ function definitionsOf(
 async function podsOf(
   { client }: ObserveTools,
   about: About,
-  permits: readonly OperationPermit[],
+  { permits, mayWait }: { readonly permits: readonly OperationPermit[]; readonly mayWait: boolean },
   signal: AbortSignal,
 ): Promise<readonly Pod[] | undefined> {
   const { machine, node } = about
   const isGranted = permits.some((p) => permitAnswer(p, uidOf(machine)).kind === 'Granted')
   const mayDrain = isGranted && isInService(about) && (isBeingDeleted(machine) || hasTaint(node, TAINTS.cordon))
   if (!mayDrain) return undefined
-  return podsOn(client, node?.metadata.name ?? nameOf(machine), signal)
+  const pods = await podsOn(client, node?.metadata.name ?? nameOf(machine), signal)
+  return withJobWishes(client, pods, mayWait, signal)
 }

@@ -55,6 +55,7 @@ const ROWS: readonly Row[] = [
   ['apps', 'v1', 'DaemonSet', 'daemonsets', true, true],
   ['apps', 'v1', 'ReplicaSet', 'replicasets', true, true],
   ['apps', 'v1', 'ControllerRevision', 'controllerrevisions', true],
+  ['batch', 'v1', 'Job', 'jobs', true, true],
   ['policy', 'v1', 'PodDisruptionBudget', 'poddisruptionbudgets', true, true],
   ['certificates.k8s.io', 'v1', 'CertificateSigningRequest', 'certificatesigningrequests', false, true],
 ]

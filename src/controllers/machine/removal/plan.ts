@@ -8,6 +8,7 @@ import { endsIn } from '#permits/holds/in-force.ts'
 import { isOfKubelet, type Pod } from '#nodes/objects.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
+import type { PodWaits } from '#nodes/pod-waits.ts'
 import { isObserved } from '#nodes/machine-node.ts'
 import { type Holding, type NotGranted, type Need, actionsOf, holdPermit, reportOf } from '#permits/holder.ts'
 import { LEASES } from '#permits/leases.ts'
@@ -24,6 +25,7 @@ import {
   type Waiting,
   noticeOf,
   podsSeen,
+  removalWaits,
 } from '../actions.ts'
 import { isBeating } from '../heartbeats/heartbeats.ts'
 import { handedBackNode } from '../node/sync.ts'
@@ -220,7 +222,8 @@ function emptied(seen: Seen, now: number): MachinePlan {
   if (held.kind !== 'Granted') return withoutPermit(held)
   const renew = actionsOf(held, now, 'the machine is still being removed')
   const by = byPermit(held.permit)
-  const next = emptyingStep(seen, by, now)
+  const waits = waitsOf(seen, held.permit, now)
+  const next = emptyingStep(seen, { by, waits }, now)
   if (next === 'Empty') return withFirst(renew, seen.isHostKept ? handedBack(seen, now) : removed(seen, by, now))
   const isDraining = node !== undefined && pods !== undefined
   const actions = [...renew, ...(next === undefined ? [] : [next])]
@@ -230,7 +233,7 @@ function emptied(seen: Seen, now: number): MachinePlan {
     requeueAfter: DRAIN_REQUEUE_MS,
     doing: isDraining ? 'Draining' : 'Deleting',
     ...(isDraining && {
-      waiting: { predicate: 'Drained', seen: podsSeen(seen), unblock: 'the pods have left the node' },
+      waiting: { predicate: 'Drained', seen: podsSeen(seen, waits), unblock: 'the pods have left the node' },
     }),
   }
 }
@@ -290,7 +293,16 @@ function handBackActions({ node, isHostKept }: Seen, now: number): MachineAction
 const shouldHaveEnded = ({ metadata }: Pod, now: number): boolean =>
   now - Date.parse(metadata.deletionTimestamp ?? '') >= BELIEVED_FOR_MS
 
-function emptyingStep(seen: Seen, by: Authority, now: number): MachineAction | 'Empty' | undefined {
+/** A repair that replaces the machine has drained it in its own way, and the pods of a lost machine save nothing. */
+const waitsOf = (seen: Seen, { spec }: OperationPermit, now: number): PodWaits | undefined =>
+  isLost(seen) || spec.operations.includes('Replace') ? undefined : removalWaits(seen, now)
+
+interface Emptying {
+  readonly by: Authority
+  readonly waits: PodWaits | undefined
+}
+
+function emptyingStep(seen: Seen, { by, waits }: Emptying, now: number): MachineAction | 'Empty' | undefined {
   const { machine, node, pods } = seen
   if (seen.isHostKept && !isDisturbed(machine)) return 'Empty'
   if (node !== undefined && !isCordonedBy(node, DELETE_OWNER))
@@ -302,8 +314,10 @@ function emptyingStep(seen: Seen, by: Authority, now: number): MachineAction | '
       reason: 'no new pods on a machine that is being removed',
     }
   if (pods === undefined) return undefined
-  const { evict, going } = drainPlan(pods)
-  if (evict.length > 0) return { kind: 'Drain', by, reason: 'the machine is being removed' }
+  const { evict, going, waiting } = drainPlan(pods, defined({ waits }))
+  // Pods on other nodes may have saved the work that it waits for.
+  if (evict.length > 0 || waiting.length > 0)
+    return { kind: 'Drain', by, reason: 'the machine is being removed', ...defined({ waits }) }
   // Pods of a silent host never report their end. They end with the host.
   return going.some((p) => !shouldHaveEnded(p, now)) && !isLost(seen) ? undefined : 'Empty'
 }
