@@ -221,6 +221,8 @@ export interface SetRow {
   readonly failed: number
   readonly skipped: number
   readonly isHeld: boolean
+  /** What failed, in a few words: `beacon 1.2.0 fails its probe on n-3 (HTTP 503)`. */
+  readonly failure?: string
   /** Of the component that is being switched; left out when nothing is. */
   readonly rungs?: readonly Rung[]
   readonly wait?: Wait

@@ -1,4 +1,6 @@
 // How a topic was at a moment, what changed between two, and the life of one object: from the memory of this console, and before it from a recorded history.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { purposeOfPermit } from '#api/protocol/part.ts'
 import { type Happening, happeningsOf } from '#explain/past/timeline.ts'
 import { GAP_REASONS } from '#history/store/writer.ts'
 import { defined } from '#lib/defined.ts'
@@ -64,7 +66,7 @@ export function recordedAnswer({ recorded, readable, query, now }: PastAsked): R
   return { gaps: recorded?.gaps(readable, momentIn(query, 'at'), now) ?? [] }
 }
 
-export function* lifeAnswer({ recorded, readable, query, now }: PastAsked): Steps<LifeAnswer> {
+export function* lifeAnswer({ fleet, recorded, readable, query, now }: PastAsked): Steps<LifeAnswer> {
   const given = (key: string): string => query.get(key) ?? ''
   const of = { cluster: given('cluster'), kind: given('kind'), name: given('name') }
   const to = Math.min(now, query.has('to') ? momentIn(query, 'to') : now)
@@ -79,6 +81,9 @@ export function* lifeAnswer({ recorded, readable, query, now }: PastAsked): Step
     )
   const { range, lanes, gaps, deeds } = life
   const lines = yield* happeningsOf(life)
+  const permits =
+    readable.get(of.cluster)?.kinds.has('permits') === true ? fleet.cluster(of.cluster)?.list('permits') : []
+  const said = withPurposes(permits ?? [])
   return {
     ...of,
     from: range.from,
@@ -92,10 +97,20 @@ export function* lifeAnswer({ recorded, readable, query, now }: PastAsked): Step
       kinds: kind === undefined ? [] : [kind],
     })),
     marks: deeds.slice(-MOST_STATES).map(({ observed }) => observed),
-    lines: lines.slice(-MOST_LINES).map(({ at, text, tone }: Happening) => ({ at, text: pageText(text), tone })),
+    lines: lines.slice(-MOST_LINES).map(({ at, text, tone }: Happening) => ({ at, text: said(pageText(text)), tone })),
     cut: Math.max(0, lines.length - MOST_LINES) + life.leftOut,
     command: `kubenode history ${of.kind.toLowerCase()}/${of.name} --cluster ${of.cluster}`,
   }
+}
+
+/** Permits that still exist are named by what they are for. */
+export function withPurposes(permits: readonly OperationPermit[]): (text: string) => string {
+  const purposes = new Map(permits.map(({ metadata, spec }) => [metadata.name ?? '', purposeOfPermit(spec)]))
+  return (text) =>
+    text.replaceAll(/\bpermit ([a-z0-9.-]+)/g, (whole: string, name: string) => {
+      const purpose = purposes.get(name)
+      return purpose === undefined ? whole : `permit for ${purpose}`
+    })
 }
 
 function momentIn(query: URLSearchParams, key: string): number {

@@ -1,5 +1,6 @@
 // Tests that the past from a recorded history is that of the cluster then, is seen with the rights of now, and joins the memory of the console without a seam.
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
@@ -13,7 +14,7 @@ import { silentLogger } from '#lib/log.ts'
 import { applied } from '../delta.ts'
 import type { HomeTopic, LifeAnswer, MachinesTopic, PastAnswer, SetsTopic } from '../protocol.ts'
 import { Fleet } from './fleet.ts'
-import { lifeAnswer, pastAnswer, recordedAnswer } from './past-answer.ts'
+import { lifeAnswer, pastAnswer, recordedAnswer, withPurposes } from './past-answer.ts'
 import { changesBetween } from './questions.ts'
 import { Recorded } from './recorded.ts'
 import { type Readable, topicsOf } from './rights.ts'
@@ -229,6 +230,13 @@ test('a life has a bar that breaks, the hold with its author, and lines in order
   expect(life.lines.map((l) => l.text).join('\n')).toMatch(/kubelet 1\.36\.2[^]*ada@example\.org/)
   expect(life.lines.map((l) => l.at)).toEqual(life.lines.map((l) => l.at).toSorted((a, b) => a - b))
   expect(life.marks).toHaveLength(1)
+})
+
+test('a permit in a life is named by what it is for, while it exists', () => {
+  const permit = { metadata: { name: 'base-beacon-c3f7-s0-0' }, spec: { reason: 'rule deadlock on n-3', targets: [] } }
+  const said = withPurposes([permit as unknown as OperationPermit])
+  expect(said('permit base-beacon-c3f7-s0-0: phase Granted')).toBe('permit for rule deadlock on n-3: phase Granted')
+  expect(said('permit base-beacon-0000-s0-0: phase Granted')).toBe('permit base-beacon-0000-s0-0: phase Granted')
 })
 
 test('what was not recorded is reported of the moment, and of no other', async () => {

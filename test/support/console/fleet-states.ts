@@ -345,6 +345,7 @@ const BROKEN = {
   healthy: 1,
   updated: 4,
   failed: 3,
+  failure: 'beacon 1.2.0 failed on 3 of 5 machines',
   wait: {
     predicate: 'RevisionFailed',
     since: minutes(-12),

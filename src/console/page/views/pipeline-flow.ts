@@ -131,6 +131,12 @@ const MOST_PLACES = 8
 const RANKS: Readonly<Record<string, number>> = { bad: 0, still: 1, busy: 2, wait: 3, rest: 4, mend: 4, good: 5 }
 const rank = ({ phase }: PlaceRow): number => RANKS[toneOf(phase)] ?? 4
 
+/** Objects of a new cluster are not healthy at first, which is no failure. */
+function failuresOf({ newFailures: n, phase }: PlaceRow): string {
+  const how = toneOf(phase) === 'bad' ? 'failed' : 'not healthy yet'
+  return `${n === 1 ? '1 object' : `${count(n)} objects`} ${how}`
+}
+
 function Places({ places }: { readonly places: readonly PlaceRow[] }): VNode {
   const { route } = useApp()
   const worst = places.toSorted((a, b) => rank(a) - rank(b))
@@ -157,7 +163,7 @@ function Places({ places }: { readonly places: readonly PlaceRow[] }): VNode {
             spaced(place.phase),
             h('span', { class: 'soft' }, ' ', h(Ago, { at: place.since })),
           ),
-          place.newFailures > 0 && h('span', { class: 'small' }, `${place.newFailures} failed`),
+          place.newFailures > 0 && h('span', { class: 'small' }, failuresOf(place)),
         ),
       ),
     rest.length > 0 &&

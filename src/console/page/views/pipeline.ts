@@ -100,7 +100,7 @@ function Sentence({ release }: { readonly release: ReleaseRow }): VNode {
     h(Mark, { phase: release.phase }),
     h('a', { href: to(route, 'commits', { name: release.commit }), class: 'mono' }, shortCommit(release.commit)),
     titled !== '' && h('span', {}, titled),
-    h('span', {}, `${release.track} from ${release.source}`),
+    h('span', {}, `track ${release.track}${release.source === release.track ? '' : ` of ${release.source}`}`),
     release.revertOf !== undefined &&
       h('span', {}, `reverts ${shortCommit(release.revertOf)} ${release.revertedSubject ?? ''}`.trimEnd()),
     h(Since, { at: release.startedAt }),

@@ -112,7 +112,7 @@ function Versions({ rows }: { readonly rows: readonly SetRow[] }): VNode {
 
 function Tile({ row }: { readonly row: SetRow }): VNode {
   const { route } = useApp()
-  const { object, phase, components, updated, total, failed, wait, isHeld } = row
+  const { object, phase, components, updated, total, failed, failure, wait, isHeld } = row
   const isBad = failed > 0 || toneOf(phase) === 'bad'
   return h(
     'div',
@@ -138,7 +138,7 @@ function Tile({ row }: { readonly row: SetRow }): VNode {
       ),
       h('span', { class: 'soft nowrap' }, `${updated} of ${total}${failed > 0 ? `, ${failed} failed` : ''}`),
     ),
-    wait?.seen !== undefined && h('p', { class: 'small soft tile-wait', title: wait.seen }, wait.seen),
+    wait?.seen !== undefined && h('p', { class: 'small soft tile-wait', title: wait.seen }, failure ?? wait.seen),
   )
 }
 

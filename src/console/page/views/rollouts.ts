@@ -70,6 +70,7 @@ function Sentence({ head }: { readonly head: SetHead; readonly cluster: string }
     { class: 'row' },
     h(Mark, { phase: head.phase }),
     h('span', {}, `${head.updated} of ${head.total} machines up to date${failedOf(head)}, ${head.skipped} skipped`),
+    head.failure !== undefined && h('strong', {}, head.failure),
     isMoving &&
       h(
         'strong',
@@ -142,7 +143,7 @@ function LadderView({ head, rows, cluster, isTable }: LadderProps): VNode {
               ' ',
               h('span', { class: 'soft' }, h(Since, { at: b.since })),
             ),
-            h('p', {}, b.reason),
+            h('p', {}, head.wait?.seen?.includes(b.reason) === true ? 'for the failure above' : b.reason),
           ),
         ),
       ),

@@ -1,6 +1,7 @@
 // A cluster's sets, and one set's ladder: steps, slices, failed and skipped machines. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { activeMachines, sliceName } from '#api/protocol/part.ts'
+import { failureTitle } from '#explain/attention/failure-title.ts'
 import { ladderOf } from '#explain/ladder.ts'
 import { holdTarget } from '#permits/holds/reach.ts'
 import { durationMs } from '#lib/duration.ts'
@@ -34,6 +35,7 @@ function setRow(cluster: ClusterState, set: MachineComponentSet, now: number): S
     skipped,
     isHeld: holdNotes(cluster.list('holds'), [holdTarget('MachineComponentSet', set)], now).length > 0,
     ...given('rungs', rungsOf(cluster, set)),
+    ...given('failure', status.phase === 'Blocked' ? failureTitle(set) : undefined),
     ...waitOf(status.waitingFor),
   }
 }
