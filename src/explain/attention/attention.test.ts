@@ -285,7 +285,7 @@ describe('what was called well', () => {
       {
         releases: [release('r', 'Progressing', { waitingFor: { ...publish(SINCE), unblock: 'a commit corrects it' } })],
       },
-      'Act: release/r is Progressing: 404',
+      'Act: release/r waits: 404',
     ],
     [
       'a release of content that failed before, however short it waits',
@@ -301,7 +301,7 @@ describe('what was called well', () => {
           }),
         ],
       },
-      'Act: release/r is Progressing: the same objects failed',
+      'Act: release/r waits: the same objects failed',
     ],
     [
       'a release that waits for time',

@@ -47,12 +47,14 @@ export function releaseFindings(cluster: ObservedCluster, now: number): readonly
       // Content that failed before never continues by itself, so it needs no time to prove that.
       const isForSomeone = waiting?.predicate === 'RevertedBefore' || waitsForPeople(waiting, now)
       const word = `release/${object.name}`
+      const isForPeople = isAsked || isForSomeone
+      const state = isForPeople && !STOPPED.has(phase) ? 'waits' : `is ${phase}`
       return [
         finding(object, {
           cause: waiting && causeIn(object, word, waiting.predicate),
-          weight: STOPPED.has(phase) || isAsked || isForSomeone ? 'Act' : 'Wait',
-          urgency: STOPPED.has(phase) ? 'Blocked' : isAsked || isForSomeone ? 'Waiting' : 'Progressing',
-          text: `${word} is ${phase}${waiting === undefined ? '' : `: ${waitText(waiting)}`}`,
+          weight: STOPPED.has(phase) || isForPeople ? 'Act' : 'Wait',
+          urgency: STOPPED.has(phase) ? 'Blocked' : isForPeople ? 'Waiting' : 'Progressing',
+          text: `${word} ${state}${waiting === undefined ? '' : `: ${waitText(waiting)}`}`,
           since: waiting?.since ?? status.startedAt,
           first: stepOf(waiting, word) ?? commandStep(`kubenode why ${word}`),
         }),

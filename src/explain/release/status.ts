@@ -164,13 +164,17 @@ const ENDED: ReadonlySet<string> = new Set(['Superseded', 'Reverted', 'Failed'])
 /** No part of it can be stopped any more. */
 export const isOver = ({ phase }: Pick<Status, 'phase'>): boolean => ENDED.has(phase ?? '') || phase === 'Succeeded'
 
-/** Only failed clusters and gates are retried. */
+/** Failed clusters and gates are retried, and a release that does not start because its objects failed before. */
 export const canBeRetried = ({
   clusters = [],
   stages = [],
   phase,
-}: Pick<Status, 'clusters' | 'stages' | 'phase'>): boolean =>
-  !ENDED.has(phase ?? '') && (clusters.some((c) => c.phase === 'Failed') || failedGates(stages).length > 0)
+  waitingFor,
+}: Pick<Status, 'clusters' | 'stages' | 'phase' | 'waitingFor'>): boolean =>
+  !ENDED.has(phase ?? '') &&
+  (waitingFor?.predicate === 'RevertedBefore' ||
+    clusters.some((c) => c.phase === 'Failed') ||
+    failedGates(stages).length > 0)
 
 export const failedGates = (stages: NonNullable<Status['stages']>): readonly string[] =>
   stages.flatMap(({ name, gates = [] }) =>

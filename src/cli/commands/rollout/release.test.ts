@@ -111,6 +111,12 @@ test('only what failed and is not over is tried again', () => {
   expect(canBeRetried({ phase: 'Progressing', clusters: [] })).toBe(false)
 })
 
+test('a release whose objects failed before is retried, as its status advises', () => {
+  const waitingFor = { predicate: 'RevertedBefore', since, unblock: 'kubenode release retry r --reason WHY' }
+  expect(canBeRetried({ phase: 'Progressing', clusters: [], waitingFor })).toBe(true)
+  expect(canBeRetried({ phase: 'Superseded', clusters: [], waitingFor })).toBe(false)
+})
+
 test('the newest release of a track is the one that no other names', () => {
   const all = [release('b', undefined, 'a'), release('a'), release('other')]
   expect(newestReleases(all).map((r) => r.metadata.name)).toEqual(['b', 'other'])

@@ -56,9 +56,9 @@ export async function retryRelease(word: string, options: RequestOptions, io: Io
   const hold = await place({ effect: 'Retry' })
   const clusters = (status.clusters ?? []).filter((c) => c.phase === 'Failed').map((c) => c.name)
   const failed = [...clusters, ...failedGates(status.stages ?? [])]
-  io.out(
-    shownInWindow(io, [`retrying ${failed.join(', ')} of release/${name} (operationalhold/${hold.metadata.name})`]),
-  )
+  const what =
+    failed.length > 0 ? `${failed.join(', ')} of release/${name}` : `release/${name}, whose objects failed before`
+  io.out(shownInWindow(io, [`retrying ${what} (operationalhold/${hold.metadata.name})`]))
   io.err(shownLine(`kubenode release status ${name}`))
   // Only the cluster can retry a revision. A retry here would fail again at once.
   if (clusters.length > 0)
