@@ -27,8 +27,8 @@ export interface ShutdownOptions {
 
 const EXIT_CODES: Readonly<Record<Name, number>> = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 }
 
-/** A terminal sends Ctrl-C to npm and to its script, and npm passes its copy on: these two are one. No user types that fast. */
-const SAME_WITHIN_MS = 100
+/** A terminal sends Ctrl-C to npm and to its script, and npm passes its copy on: these two are one. On a machine with much load npm takes some hundred milliseconds. */
+const SAME_WITHIN_MS = 1_000
 
 export function shutdownOn(source: SignalSource, { exit, clock, ignoresHangup }: ShutdownOptions): Shutdown {
   const abort = new AbortController()

@@ -59,7 +59,8 @@ export const MACHINE_SCRIPTS: Readonly<Record<Fault, MachineFault>> = {
     provoke: 'ip link set lo down',
     undone: 'the machine reaches its API server again',
     undo: 'ip link set lo up',
-    effect: 'the agent sends no heartbeats, and the node is silent after 40 seconds; a rule has the provider reboot it',
+    effect:
+      'the agent sends no heartbeats, and the node is silent after 40 seconds; after five minutes a rule has the provider reboot it; a rule in DryRun only shows it',
     watch: WHY,
     ends: 'the reboot ends it: the machine gets a new network',
   },
@@ -74,7 +75,7 @@ ${started('kubenode-break-kernel-log', `/bin/sh -c '${LINES}'`)}`,
 ${uncovers('/dev/kmsg')}
 ${AGENT_READS_AGAIN}`,
     effect:
-      'the agent, restarted to open that log, sets KernelDeadlock within seconds; a rule drains and reboots the node',
+      'the agent, restarted to open that log, sets KernelDeadlock within seconds; a rule drains and reboots the node; a rule in DryRun only shows it',
     watch: JOBS,
     ends: 'the reboot ends it; the line is repeated for five minutes',
   },
