@@ -44,8 +44,8 @@ export async function armNode(folder: string): Promise<ArmNode | string> {
   }
 }
 
-async function provide(folder: string): Promise<ArmNode> {
-  const libraries = join(folder, 'arm')
+/** Below this folder, as on a Debian for ARM; returns Node.js itself. */
+export async function placeArmNode(libraries: string): Promise<Buffer> {
   const locked = readDebianLock(ROOT).packages.arm64.filter(({ name }) => LIBRARIES.includes(name))
   fetchPackages(CACHE, locked)
   for (const one of locked) {
@@ -57,9 +57,15 @@ async function provide(folder: string): Promise<ArmNode> {
       if (entry.kind === 'Link') symlinkSync(entry.target, path)
     }
   }
+  return (await nodeFile(ROOT, CACHE, 'arm64')).content()
+}
+
+async function provide(folder: string): Promise<ArmNode> {
+  const libraries = join(folder, 'arm')
+  const program = await placeArmNode(libraries)
   const node = join(folder, 'arm-bin/node')
   mkdirSync(dirname(node))
-  writeFileSync(node, (await nodeFile(ROOT, CACHE, 'arm64')).content())
+  writeFileSync(node, program)
   chmodSync(node, 0o755)
   const file = join(folder, 'arm-emulator')
   writeFileSync(file, interpreter(libraries), { mode: 0o755 })
