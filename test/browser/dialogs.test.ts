@@ -215,6 +215,8 @@ test('nobody approves what is not shown: not while it is read, and not when it c
   bench.server.instead.clear()
   await button(page, 'Read again').press('Enter')
   await page.getByText('1 of 2 approvals missing, from group release-board').waitFor()
+  const plan = await page.getByRole('link', { name: 'Read the plan' }).getAttribute('href')
+  expect(plan).toMatch(/^#\/plan\/3f1c9e0a7b5d[0-9a-f]{28}$/)
   await page.getByRole('combobox', { name: 'What' }).selectOption('deletes 1 object of test')
   await page.locator(`${DIALOG} .facts`).waitFor()
   await reason(page).press('Enter')

@@ -940,6 +940,7 @@ export const why: WhyAnswer = {
 }
 
 export const approving: ApprovingAnswer = {
+  commit: COMMIT,
   effects: [
     { text: 'Commit 3f1c9e0a7b5d of track machines', on: [], moreOn: 0 },
     {

@@ -11,6 +11,7 @@ import type {
   Snapshot,
 } from '#console/protocol.ts'
 import type { BudgetRow } from '#console/budget-topics.ts'
+import { causeKey } from '#console/cause-key.ts'
 import type { AttentionRow, SetRow, Wait } from '#console/topics.ts'
 import {
   clustersWith,
@@ -54,7 +55,7 @@ const homeWith = (
     sentence,
     clusters: { total: 4, connected: connectedClusters },
     machines: { ...home.head.machines, ready },
-    needsAttention: rows.filter(({ weight }) => weight === 'Act').length,
+    needsAttention: new Set(rows.flatMap((row) => (row.weight === 'Act' ? causeKey(row) : []))).size,
     waits: rows.filter(({ weight }) => weight === 'Wait').length,
   },
   rows,
@@ -362,7 +363,7 @@ const disaster: FleetState = {
       homeWith(
         t,
         [LOST, ...t.rows],
-        '4 things need attention, the first: node n-3: ladder of rule kernel-deadlock exhausted (prod)',
+        '3 things need attention, the first: node n-3: ladder of rule kernel-deadlock exhausted (prod)',
         5,
         2,
       ),

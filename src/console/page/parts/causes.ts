@@ -1,4 +1,5 @@
 // Findings that are one cause: by the commit that brought them, else by their cause; the worst first. Pure.
+import { causeKey } from '../../cause-key.ts'
 import type { AttentionRow } from '../../topics.ts'
 
 export interface Cause {
@@ -13,14 +14,12 @@ export interface Cause {
   readonly clusters: readonly string[]
 }
 
-const keyOf = ({ commit, cause }: AttentionRow): string => (commit === undefined ? cause : `commit ${commit.commit}`)
-
 /** A release repeats what its set says; the set knows which component and which machine. */
 const says = (row: AttentionRow): number =>
   (row.title === undefined ? 0 : 2) + (row.object.kind === 'Release' || row.stops !== undefined ? 1 : 0)
 
 export function causesOf(rows: readonly AttentionRow[]): readonly Cause[] {
-  const groups = [...Map.groupBy(rows, keyOf).entries()]
+  const groups = [...Map.groupBy(rows, causeKey).entries()]
   return groups
     .flatMap(([id, group]) => {
       const [first, ...others] = group.toSorted((a, b) => says(b) - says(a) || sinceOf(a) - sinceOf(b))

@@ -53,7 +53,7 @@ function headFor(home: HomeTopic, of: string | undefined): HomeHead & { readonly
   if (of === undefined) return home.head
   const rows = rowsFor(home, of)
   const [act, wait, unknown] = (['Act', 'Wait', 'Unknown'] as const).map(
-    (weight) => rows.filter((row) => row.weight === weight).length,
+    (weight) => causesOf(rows.filter((row) => row.weight === weight)).length,
   ) as [number, number, number]
   const [first] = rows.filter(({ weight }) => weight === 'Act')
   const many = act === 1 ? '1 thing needs attention' : `${act} things need attention`

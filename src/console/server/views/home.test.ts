@@ -154,6 +154,13 @@ test('the first line names what is first in the list, the oldest, and leaves the
   expect(head.sentence).toBe('2 things need attention, the first: set base is Blocked (test)')
 })
 
+test('what one cause stops in two places is one card below the first line, and counts once', () => {
+  const seen = { lists: { machines: [machine], programs: [away('defender')] } }
+  const { head, rows } = home(seen, seen)
+  expect(rows).toHaveLength(2)
+  expect([head.needsAttention, head.sentence]).toEqual([1, '1 thing needs attention: the Defender is away (test)'])
+})
+
 const hold = (effect: string, target: object, until = '2026-01-05T03:00:00Z') => ({
   metadata: { name: 'freeze-all' },
   spec: { effect, target, author: 'eve', reason: 'a look at the graphs', until },

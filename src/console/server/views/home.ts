@@ -1,6 +1,7 @@
 // Home: the attention model's findings in the page's format. Pure.
 import { attentionOf, summaryOfAttention } from '#explain/attention/attention.ts'
 import type { FleetFinding } from '#explain/attention/finding.ts'
+import { causeKey } from '../../cause-key.ts'
 import type { AttentionRow, HomeHead } from '../../topics.ts'
 import { given, liftOf, pageText } from './parts.ts'
 import { isLoading, observed, type ReadableCluster } from './programs.ts'
@@ -14,7 +15,7 @@ export function homeOf(clusters: readonly ReadableCluster[], now: number): Home 
   const seen = clusters.map(observed)
   const findings = attentionOf(seen, now)
   const loading = clusters.filter(isLoading).length
-  const { sentence, needsPerson, waits, unknown } = summaryOfAttention(findings.toSorted(oldestFirst), seen, loading)
+  const { sentence, needsPerson, waits, unknown } = summaryOfAttention(asCards(findings), seen, loading)
   const machines = clusters.filter((c) => c.topics.has('machines')).flatMap((c) => c.state.list('machines'))
   // The cache may not have noticed yet that an API server stopped answering.
   const connected = clusters.filter((c) => c.state.state === 'Connected' && c.isUnknown !== true).length
@@ -31,7 +32,18 @@ export function homeOf(clusters: readonly ReadableCluster[], now: number): Home 
   }
 }
 
-/** In the page's order. */
+/** As the page shows them: in its order, and what one cause stops once, so that its first line counts the cards below it. */
+function asCards(findings: readonly FleetFinding[]): readonly FleetFinding[] {
+  const shown = new Set<string>()
+  return findings.toSorted(oldestFirst).filter((finding) => {
+    const cause = causeKey(finding)
+    if (finding.weight !== 'Act') return true
+    if (shown.has(cause)) return false
+    shown.add(cause)
+    return true
+  })
+}
+
 const oldestFirst = (a: FleetFinding, b: FleetFinding): number => (a.since ?? 0) - (b.since ?? 0)
 
 const rowOf = ({
