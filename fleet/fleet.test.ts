@@ -91,6 +91,7 @@ const OF_MACHINES = [
   'memory-faulty',
   'not-ready',
   'oom-storm',
+  'parts-missing',
   'pcie-faulty',
   'readonly-filesystem',
   'reboot-required',
