@@ -151,8 +151,9 @@ export class DriftWatch {
   async #inspect(worker: ComponentWorker): Promise<void> {
     const { component, record } = worker
     const watched = record?.current === undefined ? undefined : await this.#watch(component, record.current.id)
-    if (watched === undefined) return worker.setDrift(await this.#lost(worker))
+    if (watched === 'Unreadable') return worker.setDrift(this.#lost(worker))
     this.#lostSince.delete(component)
+    if (watched === undefined) return worker.setDrift(undefined)
     const { clock, processes, inspectRunning } = this.#deps
     const { inUse } = watched
     // Read both before the check: a later change is reported as an event, or shows up as a difference.
@@ -185,17 +186,12 @@ export class DriftWatch {
   }
 
   /** Nothing of it can be compared, and after a restart no probe runs. The set then requests a fresh copy. */
-  async #lost({ component, record }: ComponentWorker): Promise<string | undefined> {
-    const current = record?.current
-    const isThere = current === undefined || (await readSlot(this.#deps, component, current.id)) !== undefined
-    if (isThere) {
-      this.#lostSince.delete(component)
-      return undefined
-    }
+  #lost({ component, record }: ComponentWorker): string | undefined {
     const now = this.#deps.clock.monotonic()
     const since = this.#lostSince.get(component) ?? now
     this.#lostSince.set(component, since)
-    return now - since >= UNREADABLE_WITHIN_MS ? unreadableSlot(current) : undefined
+    const isLong = now - since >= UNREADABLE_WITHIN_MS
+    return isLong && record?.current !== undefined ? unreadableSlot(record.current) : undefined
   }
 
   async #inspectUnit({ component, slot, spec }: InUse): Promise<readonly Finding[]> {
@@ -204,15 +200,17 @@ export class DriftWatch {
     return change === undefined ? [] : [{ kind: 'Unit', key: 'unit', what: change }]
   }
 
-  async #watch(component: string, slot: string): Promise<Watched | undefined> {
+  /** Undefined: nothing says what was installed. */
+  async #watch(component: string, slot: string): Promise<Watched | 'Unreadable' | undefined> {
     const known = this.#watched.get(component)
     if (known?.inUse.slot === slot) return known
     const [spec, manifest] = [
       await readSlot(this.#deps, component, slot),
       await readManifest(this.#deps, component, slot),
     ]
+    if (spec === undefined) return 'Unreadable'
     // A slot filled by an older agent has no manifest.
-    if (spec === undefined || manifest === undefined) return undefined
+    if (manifest === undefined) return undefined
     const before = this.#deps.past?.get(component)
     const past = before?.slot === slot ? before : { slot, heals: new Map(), left: new Set<string>() }
     this.#deps.past?.set(component, past)

@@ -10,7 +10,7 @@ import type { OnName, WatchFolder } from '../files/folder-watch.ts'
 import { foreignFolder, slotFolder } from '../node-dir.ts'
 import { FakeNode } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
-import { DriftWatch } from './drift-watch.ts'
+import { type DriftDeps, DriftWatch } from './drift-watch.ts'
 import type { Finding } from './inspect.ts'
 import { HEAL_WINDOW_MS, MAX_HEALS, planDrift } from './plan.ts'
 
@@ -26,6 +26,29 @@ const one = release(publisher, {
 const CONFIG = '/node/root/etc/beacon.conf'
 const PROGRAM = '/node/root/opt/beacon/bin/beacon'
 
+/** As a started agent watches the node. */
+function watchOf(
+  { node, clock, files }: { readonly node: FakeNode; readonly clock: VirtualClock; readonly files: MemoryFiles },
+  more: Partial<DriftDeps> = {},
+): DriftWatch {
+  const watch = new DriftWatch({
+    files,
+    dir: node.dir,
+    platform: { os: 'linux', arch: 'amd64' },
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+    processes: node.processes,
+    workers: () => [node.worker],
+    inspectRunning: async () => [],
+    onHealed: () => undefined,
+    onLeft: () => undefined,
+    ...more,
+  })
+  watch.start()
+  return watch
+}
+
 async function installed(watchFolder?: WatchFolder) {
   const clock = new VirtualClock()
   const files = new MemoryFiles({ now: () => clock.now() })
@@ -36,21 +59,15 @@ async function installed(watchFolder?: WatchFolder) {
   expect(node.worker.record?.state).toBe('Healthy')
   const running: Finding[] = []
   const told: string[] = []
-  const watch = new DriftWatch({
-    files,
-    dir: node.dir,
-    platform: { os: 'linux', arch: 'amd64' },
-    clock,
-    random: seededRandom(1),
-    log: silentLogger,
-    processes: node.processes,
-    workers: () => [node.worker],
-    inspectRunning: async () => running,
-    onHealed: (component, what) => told.push(`healed ${component}: ${what}`),
-    onLeft: (component, what) => told.push(`left ${component}: ${what}`),
-    ...defined({ watchFolder }),
-  })
-  watch.start()
+  watchOf(
+    { node, clock, files },
+    {
+      inspectRunning: async () => running,
+      onHealed: (component, what) => told.push(`healed ${component}: ${what}`),
+      onLeft: (component, what) => told.push(`left ${component}: ${what}`),
+      ...defined({ watchFolder }),
+    },
+  )
   const read = async (path: string) => (await files.read(path))?.toString()
   /** Like `sed -i`: a file replaces the link. */
   const replace = (path: string, text: string) => writeDurably(files, path, text, 0o644)
@@ -266,20 +283,7 @@ test('F47 a slot that a restarted agent cannot read is drift after two minutes, 
   const mark = `${slotFolder(node.dir, 'beacon', node.worker.record?.current?.id ?? '')}/slot.json`
   const whole = (await files.read(mark)) ?? ''
   await writeDurably(files, mark, '{"spec":')
-  const watch = new DriftWatch({
-    files,
-    dir: node.dir,
-    platform: { os: 'linux', arch: 'amd64' },
-    clock,
-    random: seededRandom(1),
-    log: silentLogger,
-    processes: node.processes,
-    workers: () => [node.worker],
-    inspectRunning: async () => [],
-    onHealed: () => undefined,
-    onLeft: () => undefined,
-  })
-  watch.start()
+  const watch = watchOf({ clock, node, files })
   await clock.advance(100_000)
   expect(node.worker.drift).toBeUndefined()
   await clock.advance(60_000)
