@@ -325,7 +325,8 @@ const seenOf = (view: NodeView, matches: ReadonlyMap<string, number>): NodeSeen 
   machine: view.machine?.metadata.name,
   machineUid: view.machine?.metadata.uid,
   ...(view.machine?.spec.channel === 'Observe' && { isObserved: true }),
-  ...defined({ noRescue: whyNoRescue(view.machine) }),
+  // Only nodes with a fault are rescued.
+  ...(matches.size > 0 && defined({ noRescue: whyNoRescue(view.machine) })),
   labels: view.node.metadata.labels,
   standing: view.standing,
   matches,
