@@ -37,7 +37,7 @@ export function Home(): VNode {
     },
     shown(loaded, (home) =>
       h(Board, {
-        head: headFor(home, of),
+        head: head ?? home.head,
         rows: rowsFor(home, of),
         changes: pipeline.state === 'Ready' ? pipeline.value.rows : [],
       }),
@@ -45,23 +45,36 @@ export function Home(): VNode {
   )
 }
 
+/** `isPart`: of one cluster. */
+type Head = HomeHead & { readonly isPart?: true }
+
 const rowsFor = ({ rows }: HomeTopic, of: string | undefined): readonly AttentionRow[] =>
   of === undefined ? rows : rows.filter(({ object }) => object.cluster === of)
 
 /** Of one cluster, only what its rows say: how many of its machines are ready is on its own pages. */
-function headFor(home: HomeTopic, of: string | undefined): HomeHead & { readonly isPart?: true } {
+function headFor(home: HomeTopic, of: string | undefined): Head {
   if (of === undefined) return home.head
-  const rows = rowsFor(home, of)
-  const [act, wait, unknown] = (['Act', 'Wait', 'Unknown'] as const).map(
-    (weight) => causesOf(rows.filter((row) => row.weight === weight)).length,
-  ) as [number, number, number]
-  const [first] = rows.filter(({ weight }) => weight === 'Act')
-  const many = act === 1 ? '1 thing needs attention' : `${act} things need attention`
+  const { act, wait, unknown } = cardsOf(rowsFor(home, of))
+  const [{ first } = {}] = act
+  const many = act.length === 1 ? '1 thing needs attention' : `${act.length} things need attention`
   const sentence =
     first === undefined
-      ? `Nothing ${unknown === 0 ? '' : 'known '}needs attention in ${of}.`
-      : `${many} in ${of}${act === 1 ? '' : ', the first'}: ${first.title ?? first.text}`
-  return { ...home.head, sentence, needsAttention: act, waits: wait, unknown, isPart: true }
+      ? `Nothing ${unknown.length === 0 ? '' : 'known '}needs attention in ${of}.`
+      : `${many} in ${of}${act.length === 1 ? '' : ', the first'}: ${first.title ?? first.text}`
+  return {
+    ...home.head,
+    sentence,
+    needsAttention: act.length,
+    waits: wait.length,
+    unknown: unknown.length,
+    isPart: true,
+  }
+}
+
+/** What the page shows as cards, the oldest first. */
+function cardsOf(rows: readonly AttentionRow[]) {
+  const of = (wanted: AttentionRow['weight']) => causesOf(rows.filter(({ weight }) => weight === wanted))
+  return { act: of('Act'), wait: of('Wait'), unknown: of('Unknown') }
 }
 
 /** Connection states in which the page shows the present. */
@@ -75,13 +88,12 @@ const toneOf = (head: HomeHead): Tone => {
 
 interface BoardProps extends Pick<HomeTopic, 'rows'> {
   readonly changes: readonly PipelineRow[]
-  readonly head: ReturnType<typeof headFor>
+  readonly head: Head
 }
 
 function Board({ head, rows, changes }: BoardProps): VNode {
   const { route } = useApp()
-  const of = (wanted: AttentionRow['weight']) => causesOf(rows.filter(({ weight }) => weight === wanted))
-  const [act, wait, unknown] = [of('Act'), of('Wait'), of('Unknown')]
+  const { act, wait, unknown } = cardsOf(rows)
   return h(
     'div',
     { class: 'wide' },
