@@ -5,6 +5,7 @@ import { PAST_START, PastLines, isRow, policyOf, remedierOf } from '#test/suppor
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { HistoryLine } from '#history/lines/line.ts'
+import { timestamp } from '#lib/clock.ts'
 import { objectFrom } from '#history/facts/facts.ts'
 import { shapeOfKind } from '#history/facts/shapes.ts'
 import { Backtest } from './backtest.ts'
@@ -220,6 +221,53 @@ test('with limits that bind nothing, a gap never adds a repair of an incident', 
     ),
     { numRuns: 60 },
   )
+})
+
+test('what no rule reads is dropped, and nothing that one reads is', async () => {
+  const past = fleet()
+  const node = (note: string) => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name: 'n1',
+      uid: 'uid-n1',
+      creationTimestamp: timestamp(PAST_START),
+      annotations: { 'example.com/bad': note },
+    },
+    status: { conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: timestamp(PAST_START) }] },
+  })
+  past.put(PAST_START + MINUTE, node('no'))
+  past.put(PAST_START + HOUR, node('yes'))
+  past.put(PAST_START + 2 * HOUR, node('no'))
+  const machine = (distribution: string) => ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Machine',
+    metadata: { name: 'n2', uid: 'machine-n2', creationTimestamp: timestamp(PAST_START) },
+    spec: { pool: 'workers', zone: 'a', rack: 'r2' },
+    status: {
+      phase: 'Ready',
+      nodeRef: { name: 'n2', uid: 'uid-n2' },
+      platform: { distribution: { id: distribution } },
+      conditions: ['AgentReachable', 'Ready'].map((type) => ({
+        type,
+        status: 'True',
+        lastTransitionTime: timestamp(PAST_START),
+      })),
+    },
+  })
+  past.put(PAST_START + MINUTE, machine('debian'))
+  past.put(PAST_START + 3 * HOUR, machine('fedora'))
+  const asks = (name: string, fact: string, path: string, value: string) =>
+    remedierOf(name, '', { when: { all: [{ fact, path, operator: 'equal', value }] }, ladder: [reboot] })
+  const change = [
+    asks('annotated', 'annotations', '/example.com~1bad', 'yes'),
+    asks('other-system', 'platform', '/distribution', 'fedora'),
+  ]
+  const { rules } = await compared(past.lines(), { base: [remedierOf('dead', 'Dead')], change })
+  expect(Object.fromEntries(rules.map((r) => [r.rule, r.change.jobs]))).toMatchObject({
+    annotated: 1,
+    'other-system': 1,
+  })
 })
 
 test('an object that is followed in pieces equals one that is built from its facts', () => {

@@ -26,7 +26,7 @@ import { Places } from './places.ts'
 import { PolicySet } from './policy-set.ts'
 import { Recorded } from './recorded.ts'
 import type { BacktestResult, SideResult } from './result.ts'
-import { RuleSet, readByRules } from './rule-set.ts'
+import { type ReadByRules, RuleSet, isReadTopic, readByRules } from './rule-set.ts'
 import type { Surroundings } from './run.ts'
 import { SAME_WITHIN_MS, workKey } from './replayed-job.ts'
 import { OpenSide } from './side.ts'
@@ -49,10 +49,15 @@ export interface BacktestOptions {
 export class Backtest {
   readonly #options: BacktestOptions
   readonly #verdicts: Verdicts = new Verdicts(() => ['Node', 'Machine'].flatMap((kind) => this.#past.all(kind)))
-  readonly #past: Past = new Past((kind, place, isDetail) => this.#verdicts.isRead(kind, place, isDetail))
+  readonly #past: Past = new Past(
+    (kind, place, isDetail) => this.#verdicts.isRead(kind, place, isDetail),
+    (kind, topic) => kind !== 'Node' || this.#everRead === undefined || isReadTopic(kind, topic, this.#everRead),
+  )
   readonly #measured = new Measured()
   readonly #recorded = new Recorded({ measured: this.#measured, familyOf: (rule) => this.#familyOf(rule) })
   readonly #rules: Readonly<Record<Side, RuleSet>>
+  /** What rules of either side read of nodes; undefined: those of the history come to read anything. */
+  readonly #everRead: ReadByRules | undefined
   readonly #policies: Readonly<Record<Side, PolicySet>>
   readonly #sides: Readonly<Record<Side, OpenSide>>
   readonly #closed: Readonly<Record<Side, ClosedSide>> | undefined
@@ -78,6 +83,9 @@ export class Backtest {
     this.#options = options
     const { base, change, seeds } = options
     this.#rules = { base: new RuleSet(base.rules), change: new RuleSet(change.rules) }
+    const isFixed = base.rules !== undefined && change.rules !== undefined
+    const rules = isFixed ? SIDES.flatMap((side) => this.#rules[side].active().map((a) => a.rule)) : []
+    this.#everRead = isFixed ? readByRules(rules) : undefined
     this.#policies = { base: new PolicySet(base.policies), change: new PolicySet(change.policies) }
     this.#sides = { base: this.#openSide('base'), change: this.#openSide('change') }
     const closed = (side: Side) =>

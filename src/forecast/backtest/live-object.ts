@@ -20,12 +20,15 @@ export interface TopicPlace {
   /** The third part: a label, or the token of a list's item. */
   readonly item: string | undefined
   readonly list: { readonly time?: string } | undefined
+  /** False: its values are dropped, because nobody ever reads them. */
+  readonly isKept: boolean
 }
 
-export function placeOfTopic(topic: string, shape: Shape): TopicPlace {
+export function placeOfTopic(topic: string, shape: Shape, isKept = true): TopicPlace {
   const tokens = topic.split('/')
   const [section = '', key, item] = tokens.map(unescaped)
-  return { topic, path: `${section}/${key}`, section, key, item, list: shape.lists[tokens.slice(0, 2).join('/')] }
+  const list = shape.lists[tokens.slice(0, 2).join('/')]
+  return { topic, path: `${section}/${key}`, section, key, item, list, isKept }
 }
 
 /** A text of the history with its value. `status` is for conditions. */
@@ -37,6 +40,7 @@ interface Parsed {
 /** Recorded values repeat: each text is parsed once, and all objects share the result. A row that is kept holds no text of its own. */
 export class ParsedValues {
   readonly #known = new Map<string, Parsed>()
+  readonly #members = new Map<string, readonly string[]>()
   readonly #positions = new WeakMap<readonly string[], ReadonlyMap<string, number>>()
   #stamp = { at: Number.NaN, text: '' }
 
@@ -48,6 +52,16 @@ export class ParsedValues {
     if (this.#known.size >= MAX_VALUES) this.#known.clear()
     this.#known.set(text, parsed)
     return parsed
+  }
+
+  /** The same list for the same members. */
+  members(found: readonly string[]): readonly string[] {
+    const text = found.join('\n')
+    const known = this.#members.get(text)
+    if (known !== undefined) return known
+    if (this.#members.size >= MAX_VALUES) this.#members.clear()
+    this.#members.set(text, found)
+    return found
   }
 
   /** Where each member of a list is. Most objects of a kind have the same members. */
@@ -230,7 +244,7 @@ export class LiveObject {
     if (held === undefined) return this.#put(section, key, undefined)
     if (held.hasOtherMembers || [...held.changed].some((item) => !held.positions.has(item))) {
       const found = held.tokens.filter((token) => held.items.has(token))
-      const members = found.length === held.tokens.length ? held.tokens : found
+      const members = found.length === held.tokens.length ? held.tokens : this.#values.members(found)
       held.positions = this.#values.positionsIn(members)
       held.list = members.map((token) => this.#itemOf(path, held, token))
       held.hasOtherMembers = false

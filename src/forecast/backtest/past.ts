@@ -1,7 +1,7 @@
 // Follows a stream of recorded lines as moments: all rows with one time of observation change the cluster at once. Keeps only the present state.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { DeedLine } from '#history/deeds/chain.ts'
-import { type Shape, shapeOfKind } from '#history/facts/shapes.ts'
+import { shapeOfKind } from '#history/facts/shapes.ts'
 import type { GapLine, HistoryLine } from '#history/lines/line.ts'
 import type { Subject } from '#history/store/names.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -43,14 +43,24 @@ function timeOf(line: Line): number | undefined {
   return line.line === 'deed' ? line.deed.observed : undefined
 }
 
-/** Whether a change of this topic can matter to anyone. The value is kept either way. */
+/** Whether a change of this topic can matter to anyone now. The value is kept either way. */
 export type IsRead = (kind: string, place: TopicPlace, isDetail: boolean) => boolean
 
+/** Whether anyone can ever read this topic. */
+export type IsKept = (kind: string, topic: string) => boolean
+
+/** One object, and the topics of its kind. */
+interface Followed {
+  readonly live: LiveObject
+  readonly topics: Map<string, TopicPlace>
+}
+
 export class Past {
-  readonly #live = new Map<number, LiveObject>()
+  readonly #live = new Map<number, Followed>()
   readonly #values = new ParsedValues()
   readonly #topics = new Map<string, Map<string, TopicPlace>>()
   readonly #isRead: IsRead
+  readonly #isKept: IsKept
   readonly #changed = new Map<LiveObject, Set<string>>()
   #gaps: GapLine[] = []
   #deeds: DeedLine[] = []
@@ -58,8 +68,9 @@ export class Past {
   #at: number | undefined
   #pending: Line | undefined
 
-  constructor(isRead: IsRead) {
+  constructor(isRead: IsRead, isKept: IsKept = () => true) {
     this.#isRead = isRead
+    this.#isKept = isKept
   }
 
   /** Returns the moment that this line ends. The line itself takes effect with the next call, so that every reader has the ended moment. */
@@ -96,9 +107,12 @@ export class Past {
         return
       case 'row': {
         this.#rows++
-        const live = this.#live.get(line.subject)
-        if (live === undefined) return
-        const place = this.#placeOf(live.shape, line.topic)
+        const followed = this.#live.get(line.subject)
+        if (followed === undefined) return
+        const place = followed.topics.get(line.topic) ?? this.#addPlace(followed, line.topic)
+        // Most rows end here.
+        if (!place.isKept) return
+        const { live } = followed
         const isDetail = live.take(place, line.value, line.reported)
         if (!this.#isRead(live.shape.type.kind, place, isDetail)) return
         const topics = this.#changed.get(live)
@@ -114,29 +128,28 @@ export class Past {
   /** All objects of a kind as they are now. */
   all(kind: string): readonly PastChange[] {
     return [...this.#live.values()]
+      .map(({ live }) => live)
       .filter((live) => live.shape.type.kind === kind && live.exists)
       .map((live) => changeOf(live, new Set()))
   }
 
   uidOf(subject: number): string | undefined {
-    return this.#live.get(subject)?.subject.uid
+    return this.#live.get(subject)?.live.subject.uid
   }
 
   #addSubject({ id, kind, namespace, name, uid }: Subject): void {
     const shape = shapeOfKind(kind)
-    if (shape !== undefined) this.#live.set(id, new LiveObject({ id, kind, namespace, name, uid }, shape, this.#values))
+    if (shape === undefined) return
+    const topics = this.#topics.get(kind) ?? new Map<string, TopicPlace>()
+    this.#topics.set(kind, topics)
+    this.#live.set(id, { live: new LiveObject({ id, kind, namespace, name, uid }, shape, this.#values), topics })
   }
 
-  #placeOf(shape: Shape, topic: string): TopicPlace {
-    const { kind } = shape.type
-    const known = this.#topics.get(kind)?.get(topic)
-    if (known !== undefined) return known
-    const ofKind = this.#topics.get(kind) ?? new Map<string, TopicPlace>()
-    this.#topics.set(kind, ofKind)
-    if (ofKind.size >= MAX_TOPICS) ofKind.clear()
-    const found = placeOfTopic(topic, shape)
-    ofKind.set(topic, found)
-    return found
+  #addPlace({ live: { shape }, topics }: Followed, topic: string): TopicPlace {
+    if (topics.size >= MAX_TOPICS) topics.clear()
+    const place = placeOfTopic(topic, shape, this.#isKept(shape.type.kind, topic))
+    topics.set(topic, place)
+    return place
   }
 
   /** Lines of a file are in the order of observation. A line that is not counts as observed with the one before it. */

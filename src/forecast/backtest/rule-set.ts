@@ -144,5 +144,6 @@ export function isReadTopic(
     return OF_NODE.test(topic)
   }
   if (topic.startsWith('status/components')) return facts.has('components') || facts.has('peers')
+  if (topic.startsWith('status/platform')) return facts.has('platform')
   return OF_MACHINE.test(topic)
 }
