@@ -4,17 +4,15 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { hasOpenSwitch } from '#api/protocol/component-order.ts'
 import { activeMachines } from '#api/protocol/part.ts'
-import { isSwitching } from '#api/protocol/switch.ts'
 import { claimOf } from '#controllers/machine/components/claims.ts'
-import { type Claim, desiredComponents } from '#controllers/machine/components/desired.ts'
-import { planOrders } from '#controllers/machine/components/orders.ts'
+import type { Claim } from '#controllers/machine/components/desired.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { without } from '#lib/without.ts'
 import type { Agents } from './agents.ts'
+import { phased, withOrders } from './effects.ts'
 
 /** What the machines of one turn see. */
 export interface MachinesSeen {
@@ -103,36 +101,11 @@ export class MachineTurns {
 
   #turn(machine: Machine, claims: readonly Claim[], permits: readonly OperationPermit[], now: number): Machine {
     const name = machine.metadata.name ?? ''
-    const reports = machine.status?.components ?? []
-    const current = machine.spec.components ?? []
-    const marks = [] as const
-    const desired = desiredComponents({ machine: name, isClosed: false, current, reports, claims, marks })
-    const definitions = desired.flatMap((c) => this.#components.get(componentObjectName(c.name, c.version)) ?? [])
-    const { components } = planOrders({
-      machine: name,
-      machineUid: machine.metadata.uid ?? '',
-      components: desired,
-      reports,
-      claims,
-      marks,
-      permits,
-      definitions,
-      // The recorded duration of such a switch includes the drain.
-      isDrained: true,
-    })
-    const before = new Map(current.map((c) => [c.name, c.config]))
-    const ordered = { ...machine, spec: { ...machine.spec, components } }
-    const next = this.#agents.turn(name, ordered, { permits, before }, now)
-    const isBusy =
-      hasOpenSwitch({ spec: { ...machine.spec, components }, status: { components: next } }) ||
-      next.some((r) => isSwitching(r.state))
-    const { phase } = machine.status ?? {}
-    const isWorking = phase === 'Ready' || phase === 'Updating'
-    return {
-      ...machine,
-      spec: { ...machine.spec, components },
-      status: { ...machine.status, components: next, ...(isWorking && { phase: isBusy ? 'Updating' : 'Ready' }) },
-    }
+    const before = new Map(machine.spec.components?.map((c) => [c.name, c.config]))
+    const componentOf = (of: string, version: string) => this.#components.get(componentObjectName(of, version))
+    const ordered = withOrders({ machine, isClosed: false, claims, permits, componentOf })
+    const components = this.#agents.turn(name, ordered, { permits, before }, now)
+    return phased({ ...ordered, status: { ...ordered.status, components } })
   }
 }
 

@@ -7,11 +7,8 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { API_GROUP_VERSION } from '#api/kind.ts'
-import { ANNOTATIONS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
-import { timestamp } from '#lib/clock.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { SetAction } from '#controllers/componentset/actions.ts'
@@ -29,6 +26,7 @@ import type { Node } from '#nodes/objects.ts'
 import { EndedPermits, isRefused } from '#permits/ended-for.ts'
 import type { Inventory } from '../inventory.ts'
 import { Agents, type Switches } from './agents.ts'
+import { requestedPermit, revisionsAfter, withResults } from './effects.ts'
 import { rebootMs } from './reboot-time.ts'
 import { MachineTurns } from './machine-turns.ts'
 
@@ -58,9 +56,13 @@ interface Planned {
   readonly until: number
 }
 
+/** Of one requester. */
 interface AskedPermits {
+  /** Without those that have ended and that nothing names any more, which the Defender deletes after a day: a rollout has thousands. */
   readonly all: Map<string, OperationPermit>
   readonly refused: Map<string, OperationPermit>
+  /** Those of `all` that have ended, and that refused nothing. */
+  readonly ended: Set<string>
 }
 
 const LEADER = 'forecast'
@@ -237,45 +239,32 @@ export class World {
       this.sets.set(name, { ...set, status: made.status })
       this.#turns.setChanged(set.status, made.status)
       this.#version++
+      this.#forgetEnded(this.#askedBy(set.metadata.uid), made.status)
     }
     return !isSame || made.actions.some((a) => a.kind !== 'RenewPermit')
   }
 
+  #forgetEnded({ all, ended }: AskedPermits, { slices = [] }: NonNullable<MachineComponentSet['status']>): void {
+    if (ended.size === 0) return
+    const named = new Set(slices.map((s) => (s.phase === 'Passed' ? undefined : s.permit)))
+    for (const name of ended.difference(named)) {
+      all.delete(name)
+      ended.delete(name)
+    }
+  }
+
   #act(action: SetAction): void {
+    if ('revision' in action) return this.#setRevisions(revisionsAfter(this.#revisions, action))
     switch (action.kind) {
-      case 'CreateRevision':
-        return this.#setRevisions([...this.#revisions, withUid(action.revision)])
-      case 'RenumberRevision':
-        this.#replace(action.revision)
-        return
-      case 'KeepEvidence':
-        this.#annotate(action.revision, { [ANNOTATIONS.blocked]: action.evidence })
-        return
-      case 'KeepCompleted':
-        this.#annotate(action.revision, { [ANNOTATIONS.completed]: action.completed })
-        return
-      case 'DeleteRevision':
-        return this.#setRevisions(this.#revisions.filter((r) => r.metadata.name !== action.revision.metadata.name))
       case 'CreateConfig':
         this.#configs.add(action.config.metadata.name ?? '')
         this.#version++
         return
       case 'RequestPermit':
-        return this.putPermit({
-          apiVersion: API_GROUP_VERSION,
-          kind: 'OperationPermit',
-          metadata: {
-            name: action.permit,
-            uid: `forecast-${this.#permitCount++}`,
-            creationTimestamp: timestamp(this.now),
-          },
-          spec: action.request as OperationPermit['spec'],
-        })
+        return this.putPermit(requestedPermit(action, `forecast-${this.#permitCount++}`, this.now))
       case 'Report': {
         const permit = this.permits.get(action.permit.metadata.name ?? '')
-        if (permit === undefined) return
-        const results = Object.fromEntries(action.results.map((r) => [r.uid, r.result]))
-        return this.putPermit({ ...permit, spec: { ...permit.spec, results: { ...results, ...permit.spec.results } } })
+        return permit === undefined ? undefined : this.putPermit(withResults(permit, action))
       }
       // A live requester's lease never expires; inspection pods do not run here.
       case 'RenewPermit':
@@ -285,20 +274,6 @@ export class World {
       default:
         assertNever(action)
     }
-  }
-
-  #annotate({ metadata: { name } }: ControllerRevision, added: Readonly<Record<string, string>>): void {
-    this.#setRevisions(
-      this.#revisions.map((r) =>
-        r.metadata.name === name
-          ? { ...r, metadata: { ...r.metadata, annotations: { ...r.metadata.annotations, ...added } } }
-          : r,
-      ),
-    )
-  }
-
-  #replace(revision: ControllerRevision): void {
-    this.#setRevisions(this.#revisions.map((r) => (r.metadata.name === revision.metadata.name ? revision : r)))
   }
 
   #setRevisions(revisions: readonly ControllerRevision[]): void {
@@ -322,16 +297,19 @@ export class World {
     if (permit === undefined) return
     this.permits.delete(name)
     this.#open.delete(name)
-    const { all, refused } = this.#askedBy(permit.spec.requester.uid)
+    const { all, refused, ended } = this.#askedBy(permit.spec.requester.uid)
     all.delete(name)
     refused.delete(name)
+    ended.delete(name)
   }
 
   #keepPermit(permit: OperationPermit): void {
     const name = permit.metadata.name ?? ''
-    const { all, refused } = this.#askedBy(permit.spec.requester.uid)
+    const { all, refused, ended } = this.#askedBy(permit.spec.requester.uid)
     this.permits.set(name, permit)
     all.set(name, permit)
+    if (isOpen(permit) || isRefused(permit)) ended.delete(name)
+    else ended.add(name)
     if (isOpen(permit)) this.#open.set(name, permit)
     else this.#open.delete(name)
     if (isRefused(permit)) refused.set(name, permit)
@@ -341,7 +319,7 @@ export class World {
   #askedBy(uid = ''): AskedPermits {
     const known = this.#asked.get(uid)
     if (known !== undefined) return known
-    const none = { all: new Map(), refused: new Map() }
+    const none = { all: new Map(), refused: new Map(), ended: new Set<string>() }
     this.#asked.set(uid, none)
     return none
   }
@@ -396,11 +374,6 @@ export class World {
     return changed.length > 0
   }
 }
-
-const withUid = (r: ControllerRevision): ControllerRevision => ({
-  ...r,
-  metadata: { ...r.metadata, uid: `forecast-${r.metadata.name}` },
-})
 
 /** Complete, with nothing under way. */
 const isAtRest = ({ metadata, status }: MachineComponentSet): boolean =>

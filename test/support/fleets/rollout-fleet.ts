@@ -1,5 +1,5 @@
-// What every rollout in a test is made of: machines, nodes, components, sets and holds; and for the driver in memory one pure turn of a machine controller (its own
-// decisions), an agent (the table that all agents go by) and a Defender that grants everything.
+// What every rollout in a test is made of: machines, nodes, components, sets and holds; and for the driver in memory one pure turn of an agent (the table that all
+// agents go by) and of a Defender that grants everything.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -12,9 +12,6 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { Node } from '#nodes/objects.ts'
-import { type ControllerRevision, claimOf } from '#controllers/machine/components/claims.ts'
-import { desiredComponents } from '#controllers/machine/components/desired.ts'
-import { changedComponents, planOrders } from '#controllers/machine/components/orders.ts'
 
 export const POOL = { 'kubenode.io/pool': 'workers' }
 export const START = Date.parse('2026-01-05T10:00:00Z')
@@ -136,49 +133,6 @@ export function componentSet(
       },
       ...spec,
     },
-  }
-}
-
-/** What the machine controller makes of the machine now: its own pure decisions, wired as simply as can be. */
-export function machineControllerTurn(
-  machine: Machine,
-  sets: readonly MachineComponentSet[],
-  permits: readonly OperationPermit[],
-  revisions: readonly ControllerRevision[],
-  definitions: readonly MachineComponent[],
-): Machine {
-  const claims = sets.flatMap((s) => claimOf(s, machine, (n) => revisions.find((r) => r.metadata.name === n)) ?? [])
-  const name = machine.metadata.name ?? ''
-  const reports = machine.status?.components ?? []
-  const desired = desiredComponents({
-    machine: name,
-    isClosed: machine.status?.phase === 'Installing',
-    current: machine.spec.components ?? [],
-    reports,
-    claims,
-    marks: [],
-  })
-  const { components } = planOrders({
-    machine: name,
-    machineUid: machine.metadata.uid ?? '',
-    components: desired,
-    reports,
-    claims,
-    marks: [],
-    permits: permits.filter((p) => p.spec.targets.some((t) => t.uid === machine.metadata.uid)),
-    definitions,
-    isDrained: true,
-  })
-  const written = changedComponents(machine.spec.components ?? [], components, reports) ?? machine.spec.components ?? []
-  const isBusy =
-    hasOpenSwitch({ spec: { ...machine.spec, components: written }, status: { components: reports } }) ||
-    reports.some((r) => isSwitching(r.state))
-  const phase = machine.status?.phase
-  const next = phase === 'Ready' || phase === 'Updating' ? (isBusy ? 'Updating' : 'Ready') : phase
-  return {
-    ...machine,
-    spec: { ...machine.spec, components: written },
-    status: { ...machine.status, ...(next && { phase: next }) },
   }
 }
 

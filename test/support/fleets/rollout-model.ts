@@ -5,8 +5,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { API_GROUP_VERSION } from '#api/kind.ts'
-import { ANNOTATIONS } from '#api/names.ts'
+import { assertNever } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { EndedPermits, isRefused } from '#permits/ended-for.ts'
@@ -15,6 +14,8 @@ import type { Node, Pod } from '#nodes/objects.ts'
 import { ReadingMemo } from '#controllers/componentset/members/members.ts'
 import type { CheckResult } from '#controllers/componentset/inspection/inspections.ts'
 import type { SetAction } from '#controllers/componentset/actions.ts'
+import { claimOf } from '#controllers/machine/components/claims.ts'
+import { phased, requestedPermit, revisionsAfter, withOrders, withResults } from '#forecast/simulation/effects.ts'
 import { type SetPlan, plan } from '#controllers/componentset/plan.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import { type Rules, rolloutRules } from '#controllers/componentset/slices/rules.ts'
@@ -27,7 +28,6 @@ import {
   defenderTurn,
   isAtWork,
   isSilent,
-  machineControllerTurn,
   readyNode,
 } from './rollout-fleet.ts'
 import { changedDecision } from './slice-decisions.ts'
@@ -118,59 +118,36 @@ export class RolloutModel {
   }
 
   act(action: SetAction): void {
+    if ('revision' in action) {
+      this.revisions = revisionsAfter(this.revisions, action)
+      return
+    }
     switch (action.kind) {
-      case 'CreateRevision':
-        this.revisions = [...this.revisions, withUid(action.revision)]
-        return
-      case 'RenumberRevision':
-        this.revisions = this.revisions.map((r) =>
-          r.metadata.name === action.revision.metadata.name ? action.revision : r,
-        )
-        return
-      case 'KeepEvidence':
-        this.#annotate(action.revision, { [ANNOTATIONS.blocked]: action.evidence })
-        return
-      case 'KeepCompleted':
-        this.#annotate(action.revision, { [ANNOTATIONS.completed]: action.completed })
-        return
-      case 'DeleteRevision':
-        this.revisions = this.revisions.filter((r) => r.metadata.name !== action.revision.metadata.name)
-        return
       case 'CreateConfig':
         this.configs.add(action.config.metadata.name ?? '')
         return
-      case 'RequestPermit':
-        this.permits.set(action.permit, {
-          apiVersion: API_GROUP_VERSION,
-          kind: 'OperationPermit',
-          metadata: { name: action.permit, uid: `uid-${action.permit}-${this.#asked++}` },
-          spec: action.request as OperationPermit['spec'],
-        })
+      case 'RequestPermit': {
+        const uid = `uid-${action.permit}-${this.#asked++}`
+        this.permits.set(action.permit, requestedPermit(action, uid, this.now))
         return
+      }
       case 'StartProbePod':
         this.probePods = [...this.probePods, action.pod]
         return
       case 'EndProbePod':
         this.probePods = this.probePods.filter((p) => p.metadata.name !== action.pod.metadata.name)
         return
-      case 'RenewPermit':
-        return
       case 'Report': {
         const { name = '' } = action.permit.metadata
         const permit = this.permits.get(name)
-        if (permit === undefined) return
-        const results = Object.fromEntries(action.results.map((r) => [r.uid, r.result]))
-        this.permits.set(name, { ...permit, spec: { ...permit.spec, results: { ...results, ...permit.spec.results } } })
+        if (permit !== undefined) this.permits.set(name, withResults(permit, action))
+        return
       }
+      case 'RenewPermit':
+        return
+      default:
+        assertNever(action)
     }
-  }
-
-  #annotate({ metadata: { name } }: ControllerRevision, added: Readonly<Record<string, string>>): void {
-    this.revisions = this.revisions.map((r) =>
-      r.metadata.name === name
-        ? { ...r, metadata: { ...r.metadata, annotations: { ...r.metadata.annotations, ...added } } }
-        : r,
-    )
   }
 
   defender(): void {
@@ -180,15 +157,21 @@ export class RolloutModel {
   machineController(name: string): void {
     const machine = this.machines.get(name)
     if (machine === undefined) return
-    const sets = [this.set, ...this.others]
     const uid = machine.metadata.uid ?? ''
     const names = this.#permitsOf().get(uid) ?? new Set()
     for (const name of names) if (!this.permits.has(name)) names.delete(name)
-    const permits = [...names].flatMap((p) => this.permits.get(p) ?? [])
-    const definitions = (machine.spec.components ?? []).flatMap(
-      (c) => this.components.get(componentObjectName(c.name, c.version)) ?? [],
-    )
-    this.#put(name, machine, machineControllerTurn(machine, sets, permits, this.revisions, definitions))
+    const ordered = withOrders({
+      machine,
+      isClosed: machine.status?.phase === 'Installing',
+      claims: [this.set, ...this.others].flatMap((s) => claimOf(s, machine, (n) => this.#revision(n)) ?? []),
+      permits: [...names].flatMap((p) => this.permits.get(p) ?? []),
+      componentOf: (of, version) => this.components.get(componentObjectName(of, version)),
+    })
+    this.#put(name, machine, phased(ordered))
+  }
+
+  #revision(name: string): ControllerRevision | undefined {
+    return this.revisions.find((r) => r.metadata.name === name)
   }
 
   /** Permits that have ended and that no slice names are deleted, as the Defender does after a day: without it a long life slows down. */
@@ -281,8 +264,3 @@ const headOf = ({ spec, status }: MachineComponentSet) => [spec, status?.revisio
 
 const isSameList = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   a.length === b.length && a.every((one, i) => one === b[i])
-
-const withUid = (r: ControllerRevision): ControllerRevision => ({
-  ...r,
-  metadata: { ...r.metadata, uid: `uid-${r.metadata.name}` },
-})
