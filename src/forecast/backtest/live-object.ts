@@ -20,7 +20,7 @@ export interface TopicPlace {
   /** The third part: a label, or the token of a list's item. */
   readonly item: string | undefined
   readonly list: { readonly time?: string } | undefined
-  /** False: its values are dropped, because nobody ever reads them. */
+  /** False: its values are dropped, because no reader needs them. */
   readonly isKept: boolean
 }
 
