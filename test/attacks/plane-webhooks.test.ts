@@ -12,9 +12,10 @@ import { messageOf } from '#lib/errors.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { EMBEDDED_DATA } from '#programs/planes/plane-snapshots.ts'
 import { spawnPlanes } from '#programs/planes/child.ts'
+import { programFile } from '#test/support/tools/own-build.ts'
 import { startWebhookEndpoint, type WebhookEndpoint } from '#test/support/servers/webhook-endpoint.ts'
 
-const PROGRAM = [process.execPath, join(import.meta.dirname, '../../src/cli/main.ts')]
+const PROGRAM = [process.execPath, programFile('main')]
 const ADMIN = { user: 'tenant', groups: ['system:masters'], lifeMs: 3_600_000 } as const
 const REGISTRATION = '/apis/admissionregistration.k8s.io/v1'
 const CONFIGURATION = `${REGISTRATION}/validatingwebhookconfigurations`

@@ -11,8 +11,9 @@ import { EMBEDDED_DATA } from '#programs/planes/plane-snapshots.ts'
 import { spawnPlanes } from '#programs/planes/child.ts'
 import { ProcessEngine } from '#controlplanes/embedded/processes/process-engine.ts'
 import { planeClient } from '#test/support/servers/plane-client.ts'
+import { programFile } from '#test/support/tools/own-build.ts'
 
-const PROGRAM = [process.execPath, join(import.meta.dirname, '../../src/cli/main.ts')]
+const PROGRAM = [process.execPath, programFile('main')]
 const ADMIN = { user: 'tenant', groups: ['system:masters'], lifeMs: 3_600_000 } as const
 
 let root: string

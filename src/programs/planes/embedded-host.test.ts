@@ -9,6 +9,7 @@ import { embeddedEngine } from './embedded-engine.ts'
 import { EMBEDDED_DATA } from './plane-snapshots.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { portsToKeep } from '#test/support/servers/free-port.ts'
+import { programFile } from '#test/support/tools/own-build.ts'
 import { planeClient } from '#test/support/servers/plane-client.ts'
 import { EmbeddedHost, type EmbeddedHostOptions } from '#controlplanes/embedded/embedded-host.ts'
 import { spawnPlanes } from './child.ts'
@@ -48,7 +49,7 @@ const restarted = async (more: Partial<EmbeddedHostOptions> = {}): Promise<Embed
   return opened(more)
 }
 
-const PROGRAM = [process.execPath, join(import.meta.dirname, '../../cli/main.ts')]
+const PROGRAM = [process.execPath, programFile('main')]
 const inProcesses = (perProcess: number, onSpawn: (child: Child) => void = () => undefined) =>
   new ProcessEngine({
     clock: systemClock,

@@ -7,10 +7,10 @@ import { ANNOTATIONS, hostedAccount, hostedNamespace, type HostedProgram } from 
 import { addonsOf } from '#controllers/cluster/addons/built-in.ts'
 import { releaseManifests } from '#delivery/release-manifests.ts'
 import { VERSION } from '#lib/program-version.ts'
-import { releaseRoot } from '#lib/release-root.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { provideIdentity } from '#programs/local/identities.ts'
 import { leaseType } from '#runtime/lease.ts'
+import { programFile } from '../tools/own-build.ts'
 import { settingsOf, wholeValues } from '../../../deploy/charts/any-settings.ts'
 import { inClusterObjects } from '../../../deploy/charts/in-clusters.ts'
 import { clusterWorld, type ClusterWorld } from './cluster-world.ts'
@@ -74,7 +74,7 @@ export async function hostedWorld(): Promise<HostedWorld> {
       const logs = mkdtempSync(join(folder, `${program}-`))
       const own = openSync(join(logs, 'replica.log'), 'a')
       const args = ['run', '--roles', 'hosted', '--hosted', program, '--kubeconfig', kubeconfig, '--hosted-logs', logs]
-      const child = spawn(process.execPath, [join(releaseRoot(), 'src/cli/main.ts'), ...args, ...options], {
+      const child = spawn(process.execPath, [programFile('main'), ...args, ...options], {
         stdio: ['pipe', own, own],
         env: { PATH: process.env['PATH'], KUBENODE_UNTIL_STDIN_ENDS: '1' },
       })

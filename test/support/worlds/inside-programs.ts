@@ -9,9 +9,9 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { deploymentType } from '#install/observe.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
 import { fieldAt } from '#lib/fields.ts'
-import { releaseRoot } from '#lib/release-root.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { freePort } from '../servers/free-port.ts'
+import { programFile } from '../tools/own-build.ts'
 import type { HostedWorld, Replica } from './hosted-world.ts'
 
 export interface InsidePrograms {
@@ -56,7 +56,7 @@ export async function insidePrograms(world: HostedWorld, member: HttpKubeClient,
     const port = await freePort()
     const log = openSync(join(logs, 'inside.log'), 'a')
     const args = ['run', '--roles', program, '--kubeconfig', `${program}=${file}`, '--metrics-port', String(port)]
-    const child: ChildProcess = spawn(process.execPath, [join(releaseRoot(), 'src/cli/main.ts'), ...args], {
+    const child: ChildProcess = spawn(process.execPath, [programFile('main'), ...args], {
       stdio: ['pipe', log, log],
       env: { PATH: process.env['PATH'], KUBENODE_UNTIL_STDIN_ENDS: '1' },
     })
