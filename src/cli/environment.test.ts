@@ -25,7 +25,10 @@ function places(command: Command, words: readonly string[] = []): readonly Place
   ]
 }
 
-const ALL = places(await buildProgram(ioWith({})))
+/** One tree for all command lines: commander forgets the values of a line before it parses the next. */
+const environment: Record<string, string | undefined> = {}
+const program = await buildProgram(ioWith(environment))
+const ALL = places(program)
 const WITH_VARIABLE = ALL.filter(({ option }) => option.envVar !== undefined)
 const shownAs = ({ words, option }: Place) => `${words.join(' ')} ${option.long}` as const
 
@@ -44,9 +47,9 @@ const plain = (value: unknown): unknown => {
 
 /** Parses one command line and returns the options that its action would get. */
 async function parsed(place: Place, env: Io['env'], more: readonly string[] = []): Promise<Record<string, unknown>> {
-  const program = await buildProgram(ioWith(env))
-  let command = program
-  for (const word of place.words) command = command.commands.find((c) => c.name() === word) ?? command
+  const { command } = place
+  for (const name of Object.keys(environment)) delete environment[name]
+  Object.assign(environment, env)
   let seen: Record<string, unknown> = {}
   command.action(() => void (seen = command.optsWithGlobals()))
   const others = command.options.filter((o) => o.mandatory && o.attributeName() !== place.option.attributeName())

@@ -62,9 +62,11 @@ test('what was set is there until it is deleted, as in a Map', () =>
         for (const objects of [packed, plain])
           if (typeof step === 'string') objects.delete(name)
           else objects.set(name, step)
-        expect(packed.size).toBe(plain.size)
-        for (const each of NAMES) expect(packed.get(each)).toEqual(plain.get(each))
-        expect(packed.values()).toEqual(listed(plain.values()))
+        expect([packed.size, NAMES.map((each) => packed.get(each)), packed.values()]).toEqual([
+          plain.size,
+          NAMES.map((each) => plain.get(each)),
+          listed(plain.values()),
+        ])
       }
       for (const name of packed.keys()) packed.delete(name)
       expect([packed.size, packed.values()]).toEqual([0, []])

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
 import { HistoryReader } from '../ask/reader.ts'
@@ -19,8 +19,8 @@ const NODES = 300
 let w: HistoryWorld
 let folder: string
 const file = () => join(folder, 'history.jsonl.gz')
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'kubenode-lines-'))
+/** All tests read the same history, and write to folders of their own. */
+beforeAll(async () => {
   w = new HistoryWorld()
   for (let n = 0; n < NODES; n++) w.plantNode(`prod-node-${n}`)
   const part = await w.recorder()
@@ -38,10 +38,11 @@ beforeEach(async () => {
   await part.stop()
   await (await w.recorder()).stop()
 })
-afterEach(async () => {
-  await w.end()
-  rmSync(folder, { recursive: true, force: true })
+afterAll(() => w.end())
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kubenode-lines-'))
 })
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const lines = (more: object = {}): readonly HistoryLine[] =>
   w.read((r) => [...exported(r, { from: r.span()?.begins ?? 0, to: (r.span()?.ends ?? 0) + 1, ...more })])

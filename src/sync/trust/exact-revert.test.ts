@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { inFull } from '#test/support/tools/full.ts'
 import type { TreeEntry } from '../git/tree-entries.ts'
 import { type PutBackTree, putBack } from '../revert/put-back.ts'
 import { revertProblem } from './exact-revert.ts'
@@ -186,15 +187,18 @@ describe('properties', () => {
   })
 })
 
-describe('a repository of 50,000 files', () => {
+/** A tenth of the largest repository that is read, and all of it before a release. */
+const [FILES, FOLDERS] = [inFull(50_000, 5_000), 500]
+
+describe(`a repository of ${FILES} files`, () => {
   const filesWith = (value: string, changed: (i: number) => boolean): Files =>
     Object.fromEntries(
-      Array.from({ length: 50_000 }, (_, i) => [`d${i % 500}/f${i}`, changed(i) ? value : 'same'] as const),
+      Array.from({ length: FILES }, (_, i) => [`d${i % FOLDERS}/f${i}`, changed(i) ? value : 'same'] as const),
     )
 
   test.each<[string, (i: number) => boolean, number]>([
     ['one of which changed', (i) => i === 7, 1],
-    ['all of which changed', () => true, 50_000],
+    ['all of which changed', () => true, FILES],
   ])('%s: the revert is made, allowed, and reads no folder that did not change', async (_, changed, count) => {
     const bad = filesWith('2', changed)
     const { h, b, c, d, g, badTree, laterTree } = history(filesWith('1', changed), bad, { ...bad, other: '2' })
@@ -208,7 +212,7 @@ describe('a repository of 50,000 files', () => {
     if (made.kind !== 'Tree') return
     expect(made.paths).toHaveLength(count)
     // The three roots, plus a changed folder's state before and after.
-    expect(read.size).toBeLessThanOrEqual(3 + 2 * Math.min(count, 500))
+    expect(read.size).toBeLessThanOrEqual(3 + 2 * Math.min(count, FOLDERS))
     expect(await h.problem(h.commit('e', made.tree, [d], message(c, b), true))).toBeUndefined()
   })
 })
