@@ -5,13 +5,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Seconds that they take where six run on two cores. A guess is enough; the rest takes less. */
 export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/e2e/whole-way/whole-way.test.ts': 450,
-  'test/e2e/agent-host/agent-host.test.ts': 420,
   'test/e2e/agent-processes/agent-processes.test.ts': 240,
   'test/integration/image-containerd.test.ts': 220,
+  'test/e2e/agent-host/agent-host.test.ts': 200,
   'test/e2e/host-doctor-day/host-doctor-day.test.ts': 190,
-  'test/e2e/prometheus/prometheus.test.ts': 180,
+  'test/integration/program-planes.test.ts': 190,
   'test/e2e/every-detector/every-detector.test.ts': 180,
+  'test/e2e/prometheus/prometheus.test.ts': 180,
+  'test/integration/cuts-over-ssh.test.ts': 180,
   'test/attacks/hosted-clusters.test.ts': 170,
+  'test/e2e/broken-hardware/broken-hardware.test.ts': 170,
   'test/integration/uninstall-strangers.test.ts': 160,
   'test/integration/install-kubectl.test.ts': 150,
   'test/integration/kubernetes-clusters.test.ts': 150,
@@ -26,7 +29,10 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/e2e/real/ssh-nodes.test.ts': 110,
   'test/integration/programs-left.test.ts': 110,
   'test/sim/prediction.test.ts': 110,
+  'test/sim/rollout/reboots.test.ts': 110,
   'test/sim/rollout/rollout.test.ts': 110,
+  'test/integration/cluster-addons.test.ts': 100,
+  'test/integration/hosted-programs.test.ts': 100,
   'test/integration/prepared-edits.test.ts': 100,
   'test/sim/control-planes/control-planes.test.ts': 100,
   'test/integration/control-planes-in-turn.test.ts': 90,
@@ -35,6 +41,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/integration/plan-jobs.test.ts': 90,
   'test/integration/rollout.test.ts': 90,
   'test/sim/acceptance/acceptance.test.ts': 90,
+  'test/sim/hosts/hosts.test.ts': 90,
   'test/attacks/plan-digests.test.ts': 80,
   'test/attacks/signed-commits.test.ts': 80,
   'test/e2e/agent-host/self-upgrade.test.ts': 80,
@@ -43,12 +50,15 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/integration/clusters.test.ts': 80,
   'test/integration/components-over-ssh.test.ts': 80,
   'test/integration/named-addons.test.ts': 80,
+  'test/sim/clusters/clusters.test.ts': 80,
+  'test/attacks/rescue-key.test.ts': 70,
   'test/browser/many.test.ts': 70,
   'test/browser/site.test.ts': 70,
   'test/browser/views.test.ts': 70,
   'test/e2e/agent-kill/agent-kill.test.ts': 70,
   'test/integration/init.test.ts': 70,
   'test/integration/render-cage.test.ts': 70,
+  'test/integration/terminal-habits.test.ts': 70,
   'test/sim/hostdoctor/hostdoctor.test.ts': 70,
   'test/sim/hosts/region.test.ts': 70,
   'test/attacks/local-user.test.ts': 60,
@@ -72,9 +82,9 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/e2e/agent-host/journal-logs.test.ts': 50,
   'test/e2e/real/join-ssh.test.ts': 50,
   'test/integration/agent-upgrade.test.ts': 50,
-  'test/integration/cluster-addons.test.ts': 50,
   'test/integration/release.test.ts': 50,
   'test/integration/repair-steps.test.ts': 50,
+  'test/sim/hostdoctor/bills.test.ts': 50,
   'test/sim/remedy/remedy.test.ts': 50,
   'test/sim/rollout/canary-and-bump.test.ts': 50,
   'test/sim/rollout/promise.test.ts': 50,
@@ -93,11 +103,11 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/integration/agent-leave-alone.test.ts': 40,
   'test/integration/git-without-program.test.ts': 40,
   'test/integration/hub-first.test.ts': 40,
+  'test/integration/install-bad-input.test.ts': 40,
   'test/integration/join-line.test.ts': 40,
   'test/integration/many-clusters.test.ts': 40,
   'test/integration/render-job.test.ts': 40,
   'test/integration/sync.test.ts': 40,
-  'test/integration/terminal-habits.test.ts': 40,
   'test/integration/uncommitted-change.test.ts': 40,
   'test/repo/alerts.test.ts': 40,
   'deploy/charts/install.test.ts': 30,
@@ -105,6 +115,10 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'src/providers/nspawn/nspawn.test.ts': 30,
   'src/providers/remote/lying.test.ts': 30,
   'src/sync/release/chain-safety.test.ts': 30,
+  'test/browser/sign-in.test.ts': 30,
+  'test/contract/apiserver-definitions.test.ts': 30,
+  'test/integration/failed-start.test.ts': 30,
+  'test/integration/why-not.test.ts': 30,
   'src/agent/components/crash.test.ts': 20,
   'src/agent/os/kernel.test.ts': 20,
   'src/agent/self/supervisor.test.ts': 20,
@@ -128,6 +142,14 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'src/kube/assume.property.test.ts': 20,
   'src/programs/local/declared.test.ts': 20,
   'src/providers/conformance.test.ts': 20,
+  'test/attacks/console-proxy.test.ts': 20,
+  'test/integration/agent-frozen.test.ts': 20,
+  'test/integration/cluster-budgets.test.ts': 20,
+  'test/integration/logs.test.ts': 20,
+  'test/integration/repair-replace.test.ts': 20,
+  'test/integration/ssh-join.test.ts': 20,
+  'test/sim/release/planes.test.ts': 20,
+  'test/sim/rollout-flips.test.ts': 20,
 }
 
 /** Layers whose files share processes, those with the longest files first. */
@@ -137,7 +159,7 @@ const SHARED_LAYERS = ['contract', 'attacks', 'fuzz', 'unit']
 const QUICK_LAYERS = ['unit', 'repo', 'fuzz']
 
 export class LongestFirst extends BaseSequencer {
-  /** `--shard=2/8`: an eighth of the layers with servers, programs and seeds, and of the long files. */
+  /** `--shard=2/12`: a twelfth of the layers with servers, programs and seeds, and of the long files. */
   override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
     const { index, count } = this.ctx.config.shard ?? { index: 1, count: 1 }
     const isQuick = (f: TestSpecification): boolean =>
