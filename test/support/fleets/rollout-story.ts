@@ -23,7 +23,14 @@ export function fleet(count: number, { versions = { beacon: '1.0.0' }, ...more }
     workingMachine(`m-${String(i).padStart(4, '0')}`, { versions, zone: `z-${i % 3}` }),
   )
   const model = new RolloutModel({ machines, set: componentSet(versions), components, ...more })
-  model.onPlan = ({ status }, { set }) => expect(problemsOf({ ...set, status })).toEqual([])
+  let checked = ''
+  model.onPlan = ({ status }, { set }) => {
+    const { spec } = set
+    const text = JSON.stringify({ spec, status })
+    // Most rounds change nothing.
+    if (text !== checked) expect(problemsOf({ ...set, status })).toEqual([])
+    checked = text
+  }
   model.settle()
   return model
 }
