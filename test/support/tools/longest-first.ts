@@ -1,5 +1,5 @@
-// The order of test files: the longest first, so that a run does not end with one of them alone. Beside those that wait for processes run those that
-// compute, and the many short unit files fill what is left.
+// The order of test files: the longest first, so that a run does not end with one of them alone. Those that wait for processes begin, and the many short unit
+// files fill what is left.
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Seconds that they take where six run on two cores. A guess is enough; the rest takes less. */
@@ -152,8 +152,11 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/sim/rollout-flips.test.ts': 20,
 }
 
-/** Layers whose files share processes, those with the longest files first. */
-const SHARED_LAYERS = ['contract', 'attacks', 'fuzz', 'unit']
+/**
+ * Layers whose files share processes, those with the longest files first. All of them: a process ends as soon as the next file is of another layer, and its
+ * successor loads everything again.
+ */
+const SHARED_LAYERS = ['integration', 'sim', 'contract', 'attacks', 'fuzz', 'repo', 'unit']
 
 /** Layers that every run takes whole, but for their files in the table. */
 const QUICK_LAYERS = ['unit', 'repo', 'fuzz']
