@@ -2,6 +2,7 @@
 // which Secrets turn into tokens. A thief of one program's key becomes no other program.
 import { API_GROUP } from '#api/kind.ts'
 import {
+  ACCEPTANCE_NAMESPACE,
   AGENTS_NAMESPACE,
   ARTIFACTS_SECRET,
   CLUSTERS_NAMESPACE,
@@ -100,6 +101,46 @@ const probePods: AdmissionPolicy = {
   })),
 }
 
+/** Policy kubenode-acceptance-pods says what holds of each. */
+const isAcceptance = all(
+  `${REQUEST_NAMESPACE} == ${quoted(ACCEPTANCE_NAMESPACE)}`,
+  `request.userInfo.username in [${usersOf('controllers')}]`,
+  `${RESOURCE} == 'pods'`,
+  `variables.sub == ''`,
+  operations('CREATE'),
+)
+
+/** The template decides what runs, and Pod Security of the namespace what it may. A pod here is for one node, ends, and has an owner that it goes with. */
+const acceptancePods: AdmissionPolicy = {
+  name: 'kubenode-acceptance-pods',
+  rules: [rule('', ['pods'], ['CREATE', 'UPDATE'])],
+  namespaces: [ACCEPTANCE_NAMESPACE],
+  matchConditions: [{ name: 'by-the-program', expression: `request.userInfo.username in [${usersOf('controllers')}]` }],
+  variables: [],
+  validations: [
+    {
+      expression: all(
+        `object.spec.?nodeName.orValue('') != ''`,
+        `object.spec.?restartPolicy.orValue('') == 'Never'`,
+        `object.spec.?activeDeadlineSeconds.orValue(0) > 0`,
+      ),
+      message: 'controllers make pods that accept one node, once, and end',
+    },
+    {
+      expression: all(
+        `object.metadata.?ownerReferences.orValue([]).size() == 1`,
+        `object.metadata.ownerReferences.all(o, o.kind in ['Machine', 'RemedyOperationJob'])`,
+        `object.metadata.?finalizers.orValue([]).size() == 0`,
+      ),
+      message: 'a pod that accepts a node goes with its Machine or its repair',
+    },
+    {
+      expression: `!object.spec.?priorityClassName.orValue('').startsWith('system-')`,
+      message: 'a pod that accepts a node evicts no part of Kubernetes',
+    },
+  ],
+}
+
 /** Of a host that joins; those of agents are held by a policy of their own. */
 const isAgentToken = all(
   `request.userInfo.username in [${usersOf('approver')}]`,
@@ -134,6 +175,7 @@ const accounts: AdmissionPolicy = {
         `request.userInfo.username in [${WORKLOAD_CONTROLLERS.map(quoted).join(', ')}]`,
         kubeletAsks,
         isProbe,
+        isAcceptance,
         isAgentToken,
         makesRender,
         isSameSpec,
@@ -323,4 +365,11 @@ const declared: AdmissionPolicy = {
   ],
 }
 
-export const accountPolicies: readonly AdmissionPolicy[] = [accounts, probePods, tokenSecrets, ownSecrets, declared]
+export const accountPolicies: readonly AdmissionPolicy[] = [
+  accounts,
+  probePods,
+  acceptancePods,
+  tokenSecrets,
+  ownSecrets,
+  declared,
+]

@@ -82,6 +82,7 @@ export const anySettings: fc.Arbitrary<InstallSettings> = fc
     trust: perhaps(fc.constant({ document: {} })),
     prometheus: perhaps(fc.constantFrom('http://prometheus.monitoring:9090', 'https://prometheus.example.org')),
     callAllow: fc.constantFrom([], ['https://hooks.example.org/repairs']),
+    acceptancePods: fc.constantFrom('baseline', 'privileged'),
     cacheClaim: perhaps(fc.constant('cache')),
     priority: fc.constantFrom(
       {},

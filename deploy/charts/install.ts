@@ -33,7 +33,7 @@ export function installObjects(settings: InstallSettings): readonly KubeObject[]
   const app = new App()
   const isHub = settings.roles.includes('hub')
   const charts: readonly Chart[] = [
-    new SystemChart(app, settings.version),
+    new SystemChart(app, settings),
     ...(isHub ? [new RenderChart(app, settings)] : []),
     new NetworkChart(app, settings),
     new PoliciesChart(app),

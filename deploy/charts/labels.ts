@@ -56,6 +56,6 @@ export const commonLabels = (version: string): Readonly<Record<string, string>> 
 export const SCRAPE_LABEL = 'kubenode.io/scrape'
 
 /** Of our namespaces: also warns the people who try. */
-export const RESTRICTED: Readonly<Record<string, string>> = Object.fromEntries(
-  ['enforce', 'audit', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']),
-)
+export const podSecurity = (level: 'restricted' | 'baseline' | 'privileged'): Readonly<Record<string, string>> =>
+  Object.fromEntries(['enforce', 'audit', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, level]))
+export const RESTRICTED = podSecurity('restricted')

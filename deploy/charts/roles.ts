@@ -2,6 +2,7 @@
 import { AGENT_CONFIG_NAME } from '#api/agent-config/agent-config-map.ts'
 import {
   ABANDONED_HOSTS,
+  ACCEPTANCE_NAMESPACE,
   AGENT_ACCOUNTS_GROUP,
   AGENT_SIGNER,
   AGENT_VERB,
@@ -181,6 +182,14 @@ const syncInside: RoleEntry = {
   namespace: SYSTEM_NAMESPACE,
   subjects: programs('sync'),
   rules: [ours(['configmaps'], [DECLARE_VERB], [AGENT_CONFIG_NAME])],
+}
+
+/** Policy kubenode-declared: each of them is listed by the installer first. */
+const syncTemplates: RoleEntry = {
+  name: 'kubenode:sync',
+  namespace: ACCEPTANCE_NAMESPACE,
+  subjects: programs('sync'),
+  rules: [core(['podtemplates'], [...READ, ...WRITE, 'delete'])],
 }
 
 /** Where it runs: sources, releases, and the kubeconfigs of the members. */
@@ -503,6 +512,14 @@ const probes: RoleEntry = {
   rules: [core(['pods'], ['create'])],
 }
 
+/** Pods that accept a node. Templates are read by name: who may write them there is up to people. */
+const acceptance: RoleEntry = {
+  name: 'kubenode:controllers',
+  namespace: ACCEPTANCE_NAMESPACE,
+  subjects: programs('controllers'),
+  rules: [core(['pods'], ['get', 'create', 'delete']), core(['podtemplates'], ['get'])],
+}
+
 const nodeLeases: RoleEntry = {
   name: 'kubenode:controllers',
   namespace: NODE_LEASES,
@@ -672,6 +689,7 @@ const metricsKey = (program: (typeof METERED)[number]): RoleEntry => ({
 export const ROLES: readonly RoleEntry[] = [
   sync,
   syncInside,
+  syncTemplates,
   syncOnHub,
   kubeconfigs,
   clusterRole,
@@ -691,6 +709,7 @@ export const ROLES: readonly RoleEntry[] = [
   handOver('approver', ['get', 'create', 'delete']),
   handOver('controllers', ['get', 'update']),
   probes,
+  acceptance,
   nodeLeases,
   defender,
   defenderNodeLeases,

@@ -191,6 +191,13 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
     objectName('PersistentVolumeClaim (ReadWriteMany) for copies of repositories; an emptyDir when left out.'),
   ),
   cacheMiB: fallback(int('Bound of the emptyDir with copies of repositories.', { min: 64, max: 1_048_576 }), 4_096),
+  acceptancePods: fallback(
+    choice('Pod Security level of namespace kubenode-acceptance, for pods that accept nodes.', [
+      'baseline',
+      'privileged',
+    ]),
+    'baseline',
+  ),
   priority: fallback(
     obj('Priority classes of the pods.', {
       guards: fallback(objectName('Of defender and controllers, which repair nodes.'), 'system-cluster-critical'),

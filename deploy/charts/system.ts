@@ -3,6 +3,7 @@ import { Chart } from 'cdk8s'
 import { k8s } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
 import {
+  ACCEPTANCE_NAMESPACE,
   AGENTS_NAMESPACE,
   metricsSecretName,
   OWN_NAMESPACES,
@@ -11,7 +12,8 @@ import {
   REVOKED_AGENTS,
   SYSTEM_NAMESPACE,
 } from '#api/names.ts'
-import { commonLabels, PART_OF, RESTRICTED } from './labels.ts'
+import { commonLabels, PART_OF, podSecurity, RESTRICTED } from './labels.ts'
+import type { InstallSettings } from './settings.ts'
 
 export const PROGRAMS = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'history'] as const
 export type Program = (typeof PROGRAMS)[number]
@@ -39,12 +41,14 @@ const ACCOUNTS: readonly string[] = [...PROGRAMS.map(accountOf), ARTIFACTS_ACCOU
 export const accountUserOf = (program: Program): string => programAccount(program)
 
 export class SystemChart extends Chart {
-  /** With a version, for those who run the programs as pods. */
-  constructor(scope: Construct, version?: string) {
+  /** With settings, for those who run the programs as pods. */
+  constructor(scope: Construct, settings?: Pick<InstallSettings, 'version' | 'acceptancePods'>) {
     super(scope, 'system', { disableResourceNameHashes: true })
+    const { version, acceptancePods = 'baseline' } = settings ?? {}
+    const securityOf = (name: string) => (name === ACCEPTANCE_NAMESPACE ? podSecurity(acceptancePods) : RESTRICTED)
     const labels = version === undefined ? PART_OF : commonLabels(version)
     for (const name of OWN_NAMESPACES)
-      new k8s.KubeNamespace(this, name, { metadata: { name, labels: { ...labels, ...RESTRICTED } } })
+      new k8s.KubeNamespace(this, name, { metadata: { name, labels: { ...labels, ...securityOf(name) } } })
     // Beside the policy of this namespace: a cluster without policies would refuse pods there all the same.
     new k8s.KubeResourceQuota(this, 'no-pods', {
       metadata: { name: 'no-pods', namespace: AGENTS_NAMESPACE, labels },

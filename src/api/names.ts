@@ -26,6 +26,12 @@ export const AGENTS_NAMESPACE = 'kubenode-agents'
  */
 export const RENDER_NAMESPACE = 'kubenode-render'
 
+/**
+ * Namespace of pods that accept a node, and of the PodTemplates that people put there: who may write those decides what runs on every node. Nothing else of
+ * KubeNode is there.
+ */
+export const ACCEPTANCE_NAMESPACE = 'kubenode-acceptance'
+
 /** Programs that a hub runs for its Clusters. */
 export const HOSTED_PROGRAMS = ['controllers', 'approver', 'defender'] as const
 export type HostedProgram = (typeof HOSTED_PROGRAMS)[number]
@@ -45,6 +51,7 @@ export const OWN_NAMESPACES = [
   JOIN_NAMESPACE,
   AGENTS_NAMESPACE,
   RENDER_NAMESPACE,
+  ACCEPTANCE_NAMESPACE,
   ...HOSTED_PROGRAMS.map(hostedNamespace),
 ] as const
 /** The account of render pods. */
@@ -193,6 +200,8 @@ export const LABELS = {
   component: 'kubenode.io/component',
   /** On pods that inspect a step: the uid of the set. */
   probeOf: 'kubenode.io/probe-of',
+  /** On pods that accept a node: the uid of the Machine or of the repair. */
+  acceptanceOf: 'kubenode.io/acceptance-of',
   /** On bootstrap-token Secrets from the approver, and on the Secrets that deliver them. */
   joinToken: 'kubenode.io/join-token',
   /** On certificate requests pending at the rejoin endpoint. */
@@ -232,6 +241,9 @@ export const ANNOTATIONS = {
   withoutRule: 'kubenode.io/without-rule',
   /** On the Lease of a replica of a hosted program: the Clusters that it runs the program for, as JSON. */
   hosts: 'kubenode.io/hosts',
+  /** On a pod that accepts a node: the uid of that Node, and the digest of the template it was created from. */
+  acceptanceNode: 'kubenode.io/acceptance-node',
+  acceptanceTemplate: 'kubenode.io/acceptance-template',
   /** On a kubeconfig Secret: its Cluster, as namespace/name. */
   cluster: 'kubenode.io/cluster',
   /** On a kubeconfig Secret from the cluster role: the Cluster's uid. One without it belongs to a user. */

@@ -161,5 +161,6 @@ export const POD_PATHS: Readonly<Record<string, readonly string[]>> = {
   replicationcontrollers: ['spec', 'template'],
   jobs: ['spec', 'template'],
   cronjobs: ['spec', 'jobTemplate', 'spec', 'template'],
+  podtemplates: ['template'],
   pods: [],
 }

@@ -1,14 +1,13 @@
 // The acceptance of new Nodes: the startup taint stays until it is recorded that the Node passed, attempts are bounded, and without a result nothing passes.
-import { machineSet } from '#api/kinds/machine-set.ts'
-import { type AcceptanceStatus, machine as machineType } from '#api/kinds/machine.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { TAINTS } from '#api/names.ts'
 import { orderedAcceptance } from '#api/protocol/acceptance.ts'
 import { timestamp } from '#lib/clock.ts'
-import { findCondition } from '#kube/conditions.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { type Node, hasTaint, nodeType } from '#nodes/objects.ts'
+import { type Node, nodeType } from '#nodes/objects.ts'
+import { MINUTE_MS, conditionOf, installed, isClosed, pass, recordOf } from '#test/support/worlds/acceptance-world.ts'
 import {
   type TestWorld,
   beat,
@@ -17,43 +16,12 @@ import {
   endWorlds,
   machineWorld,
   register,
-  report,
-  setOf,
 } from '#test/support/worlds/machine-world.ts'
 import { afterEach, expect, test } from 'vitest'
 
 afterEach(endWorlds)
 
-const MINUTE_MS = 60_000
 const script = { component: 'memtest', version: '1.0.0' }
-
-function pool(acceptance: object | undefined) {
-  const set = setOf(1)
-  return {
-    ...set,
-    spec: { ...set.spec, template: { ...set.spec.template, spec: { ...set.spec.template.spec, acceptance } } },
-  }
-}
-
-/** Joined, with all components installed. */
-async function installed(w: TestWorld, acceptance: object | null = { script }): Promise<string> {
-  w.fake.plant(machineComponent, definition('1.0.0'))
-  w.fake.plant(machineComponentSet, components('1.0.0'))
-  w.fake.plant(machineSet, pool(acceptance ?? undefined))
-  await w.clock.advance(1_000)
-  const name = w.fake.all(machineType)[0]?.metadata.name ?? ''
-  beat(w, name)
-  register(w, name)
-  await w.clock.advance(1_000)
-  report(w, name, 'Healthy')
-  await pass(w, name, 5_000)
-  return name
-}
-
-const recordOf = (w: TestWorld, name: string): AcceptanceStatus | undefined => w.machine(name)?.status?.acceptance
-const isClosed = (w: TestWorld, name: string) => hasTaint(w.fake.peek(nodeType, { name }), TAINTS.componentsPending)
-const conditionOf = (w: TestWorld, name: string, type: string) =>
-  findCondition(w.machine(name)?.status?.conditions, type)
 
 /** As the agent reports the attempt that it was ordered to run. */
 async function end(w: TestWorld, name: string, outcome: string, output = '', run?: string): Promise<void> {
@@ -65,17 +33,9 @@ async function end(w: TestWorld, name: string, outcome: string, output = '', run
   await w.clock.advance(1_000)
 }
 
-/** Heartbeats keep coming. */
-async function pass(w: TestWorld, name: string, ms: number): Promise<void> {
-  for (let left = ms; left > 0; left -= 20_000) {
-    beat(w, name)
-    await w.clock.advance(Math.min(20_000, left))
-  }
-}
-
 test('a node whose pool asks for an acceptance takes pods once it has passed', async () => {
   const w = await machineWorld()
-  const name = await installed(w)
+  const name = await installed(w, { script })
   const uid = w.fake.peek(nodeType, { name })?.metadata.uid
   expect(recordOf(w, name)).toMatchObject({ node: uid, phase: 'Running', attempt: 1, wanted: 'script memtest 1.0.0' })
   expect([isClosed(w, name), w.machine(name)?.status?.phase]).toEqual([true, 'Installing'])
@@ -125,7 +85,7 @@ test('it is not ordered before the components are installed, nor while the machi
 
 test('a failed attempt is repeated after a minute, and the last one says why and what to do', async () => {
   const w = await machineWorld()
-  const name = await installed(w)
+  const name = await installed(w, { script })
   const first = recordOf(w, name)?.run
   await end(w, name, 'Failed', 'testing\n2 bad pages')
   expect(recordOf(w, name)).toMatchObject({ phase: 'Waiting', message: 'script memtest 1.0.0 failed: 2 bad pages' })
@@ -205,7 +165,7 @@ test('a silent agent loses no attempt', async () => {
 
 test('a Node that was registered again has to pass again, and a changed acceptance starts anew', async () => {
   const w = await machineWorld()
-  const name = await installed(w)
+  const name = await installed(w, { script })
   await end(w, name, 'Succeeded')
   w.fake.uproot(nodeType, { name })
   await pass(w, name, 5_000)
@@ -223,7 +183,7 @@ test('a Node that was registered again has to pass again, and a changed acceptan
 
 test('taints of other programs and people stay', async () => {
   const w = await machineWorld()
-  const name = await installed(w)
+  const name = await installed(w, { script })
   const taints = [
     { key: TAINTS.componentsPending, effect: 'NoSchedule' },
     { key: 'example.org/look', effect: 'NoSchedule', value: 'ada' },

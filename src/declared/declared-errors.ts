@@ -134,6 +134,10 @@ export const declaredErrors = errorTable({
     text: 'ttl {ttl} stops the API server of Cluster {name} {when}; its data stays',
     next: 'set a longer ttl before the merge, or run kubenode cluster extend {name} afterwards',
   },
+  KN3079: {
+    text: 'PodTemplate {template} is not declared in namespace {namespace}{hint}: no node can pass',
+    next: 'correct the name, or declare the PodTemplate; ignore this if it is written by hand',
+  },
   KN3060: {
     text: '{what} asks {url}, which is refused: {why}',
     next: 'name an address that is reached from the hub or the cluster; only where sync and the controllers run with --inspection-allow {origin} is it asked',

@@ -1,4 +1,5 @@
 // What cannot work, or is probably a mistake, in all the objects declared for one cluster. Pure; contacts no cluster.
+import { acceptancePodProblems } from './acceptance-pods.ts'
 import { conditionsOfComponents, conditionsReportedBy } from '#api/agent-config/config-problems.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { kindNamed } from '#api/kinds.ts'
@@ -49,6 +50,7 @@ export function declaredProblems(
     ...all.flatMap(listingProblems),
     ...all.flatMap(followedProblems),
     ...componentProblems(ours),
+    ...acceptancePodProblems(ours, all),
     ...ruleProblems(ours, reported),
     ...unsetConditionProblems({ ours, all, agentConfigs, reported }),
     ...providerProblems(ours, providers),

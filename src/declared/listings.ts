@@ -31,6 +31,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   'discovery.k8s.io/EndpointSlice': 'endpointslices',
   '/ReplicationController': 'replicationcontrollers',
   '/Pod': 'pods',
+  '/PodTemplate': 'podtemplates',
   '/ConfigMap': 'configmaps',
   '/Endpoints': 'endpoints',
   '/Service': 'services',

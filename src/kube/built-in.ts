@@ -16,6 +16,7 @@ import type {
   V1PersistentVolumeClaim,
   V1Pod,
   V1PodDisruptionBudget,
+  V1PodTemplate,
   V1ReplicaSet,
   V1Role,
   V1RoleBinding,
@@ -56,6 +57,7 @@ export interface BuiltIn {
   Namespace: ObjectOf<V1Namespace>
   Node: NodeObject
   Pod: ObjectOf<V1Pod>
+  PodTemplate: ObjectOf<V1PodTemplate>
   Service: ObjectOf<V1Service>
   ServiceAccount: ObjectOf<V1ServiceAccount>
   Secret: ObjectOf<V1Secret>

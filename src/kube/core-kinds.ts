@@ -21,6 +21,7 @@ const CORE_KINDS = {
   Namespace: cluster('', 'Namespace', 'namespaces'),
   Node: cluster('', 'Node', 'nodes'),
   Pod: namespaced('', 'Pod', 'pods'),
+  PodTemplate: namespaced('', 'PodTemplate', 'podtemplates'),
   Service: namespaced('', 'Service', 'services'),
   ServiceAccount: namespaced('', 'ServiceAccount', 'serviceaccounts'),
   Secret: namespaced('', 'Secret', 'secrets'),

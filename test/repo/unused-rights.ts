@@ -9,7 +9,7 @@ export interface UnusedRight {
 
 /** What a fleet may declare, beside what the fleet of this repository does. */
 const DECLARED =
-  /^sync: (get|list|create|patch|update|delete) ((clusters|componentcanaries|defenderpolicies|fleetsources|inventories|machine\w*|noderemediers|releasepipelines)\.kubenode\.io|configmaps|namespaces|serviceaccounts|services|(daemonsets|deployments|statefulsets)\.apps)$/
+  /^sync: (get|list|create|patch|update|delete) ((clusters|componentcanaries|defenderpolicies|fleetsources|inventories|machine\w*|noderemediers|releasepipelines)\.kubenode\.io|configmaps|namespaces|serviceaccounts|services|(daemonsets|deployments|statefulsets)\.apps|podtemplates in kubenode-acceptance)$/
 
 export const UNUSED: readonly UnusedRight[] = [
   {
@@ -22,6 +22,11 @@ export const UNUSED: readonly UnusedRight[] = [
     right: /^controllers: (list resourceslices|(list|create|delete) devicetaintrules)\.resource\.k8s\.io$/,
     reason: 'no server of the recorded tests has rules for devices, and no driver publishes any',
     test: 'src/nodes/dra/dra.test.ts',
+  },
+  {
+    right: /^controllers: ((get|create|delete) pods|get podtemplates) in kubenode-acceptance$/,
+    reason: 'no recorded cluster has a kubelet that runs pods',
+    test: 'test/attacks/acceptance-pods.test.ts',
   },
   {
     right: /^controllers: get jobs\.batch$/,

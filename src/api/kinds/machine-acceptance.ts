@@ -1,7 +1,7 @@
 // What a machine must pass before its Node takes pods for the first time: the fields of the template, and of the status.
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
-import { signedScript } from './operations.ts'
+import { acceptancePod, podRef, signedScript } from './operations.ts'
 
 /** Enough lines to see which part is faulty; a Machine has a limited size. */
 export const MAX_ACCEPTANCE_OUTPUT = 1_024
@@ -17,7 +17,16 @@ export const machineAcceptance = s.optional(
             signedScript,
           ),
         ),
-        timeout: s.fallback(f.duration('How long one attempt may take, the download of the script included.'), '30m'),
+        pod: s.optional(
+          s.obj(
+            'A pod that must succeed on the node once all components of the node are installed. Needs no agent.',
+            acceptancePod,
+          ),
+        ),
+        timeout: s.fallback(
+          f.duration('How long one attempt may take, the download of the script or the image included.'),
+          '30m',
+        ),
         retries: s.fallback(
           s.int(
             'Number of further attempts after one that did not pass. After the last one, the startup taint stays until a user acts.',
@@ -30,7 +39,7 @@ export const machineAcceptance = s.optional(
         ),
       },
     ),
-    ['script'],
+    ['script', 'pod'],
   ),
 )
 
@@ -56,7 +65,8 @@ export const acceptanceStatus = s.optional(
     attempt: s.int('Number of the attempt, from 1.', { min: 1, max: 100 }),
     since: s.time('When the attempt was ordered.'),
     finishedAt: s.optional(s.time('When its result was known.')),
-    message: s.optional(f.sentence('Why it did not pass.')),
+    message: s.optional(f.sentence('Why it did not pass, or why it cannot start.')),
+    pod: podRef('The pod of the attempt.'),
     output,
   }),
 )

@@ -4,12 +4,12 @@ import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { ruleTree } from '../rule-tree.ts'
-import { acceptance, operation } from './operations.ts'
+import { acceptance, acceptancePod, operation } from './operations.ts'
 
 export const MAX_RUNGS = 8
 const MAX_OPERATIONS_OF_A_RUNG = 8
 
-const verify = s.obj('How the repair is verified.', {
+const verifyFields = s.obj('How the repair is verified.', {
   conditionCleared: s.optional(
     s.str('A condition of the Node that must clear; if absent, the rule itself must become false.', {
       min: 1,
@@ -26,6 +26,19 @@ const verify = s.obj('How the repair is verified.', {
     }),
   ),
   script: s.optional(acceptance),
+  pod: s.optional(
+    s.obj(
+      'A pod that must succeed on the node after the operations, instead of a script. If it fails, the repair has failed, and the cordon of the node stays. Needs no agent.',
+      acceptancePod,
+    ),
+  ),
+})
+
+const verify = s.rule(verifyFields, {
+  cel: '!has(self.script) || !has(self.pod)',
+  message: 'only one of script, pod may be set',
+  fieldPath: '.pod',
+  holds: ({ script, pod }) => script === undefined || pod === undefined,
 })
 
 const rung = s.obj('One step of the ladder.', {

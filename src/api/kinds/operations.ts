@@ -1,6 +1,7 @@
 // What a repair can do: one optional property per operation with typed arguments. A closed list, so that no object can run a shell command.
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
+import { ACCEPTANCE_NAMESPACE } from '../names.ts'
 
 export const EVIDENCE = ['KernelLog', 'Journal', 'Processes', 'Disks', 'Network', 'Components', 'Devices'] as const
 
@@ -20,6 +21,25 @@ export const acceptance = s.obj(
   'A signed MachineComponent of type Script that must pass on the node after the operations. If it fails, the repair has failed, and the cordon of the node stays.',
   signedScript,
 )
+
+/** Named, never inlined: who may write PodTemplates in that namespace decides what runs on nodes. */
+export const acceptancePod = {
+  template: f.objectName(`A PodTemplate in namespace ${ACCEPTANCE_NAMESPACE}.`),
+}
+
+export const podRef = (doc: string) =>
+  s.optional(
+    s.obj(doc, {
+      name: f.objectName(`Its name, in namespace ${ACCEPTANCE_NAMESPACE}.`),
+      uid: f.uid('Its UID. Another pod of the same name proves nothing.'),
+      template: s.str('SHA-256 of the template that it was created from.', {
+        min: 64,
+        max: 64,
+        pattern: '^[0-9a-f]{64}$',
+        expects: '64 lower-case hexadecimal digits',
+      }),
+    }),
+  )
 
 /** In a ladder's usual order. `protocol/operations.ts` has each one's properties. */
 const operations = {
@@ -76,6 +96,9 @@ const operations = {
     }),
   ),
   runScript: s.optional(s.obj('Runs a signed MachineComponent of type Script.', signedScript)),
+  runPod: s.optional(
+    s.obj('Runs a pod on the node, whatever its taints. It must succeed. Needs no agent.', acceptancePod),
+  ),
   drain: s.optional(
     s.obj('Drains the node within disruption budgets.', {
       timeout: s.fallback(f.duration('Timeout after which the step fails.'), '15m'),

@@ -3,7 +3,7 @@ import { PHASE, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
-import { OPERATIONS, operation } from './operations.ts'
+import { OPERATIONS, operation, podRef } from './operations.ts'
 import { MAX_RUNGS } from './node-remedier.ts'
 
 /** In the order in which a rescue uses them. */
@@ -87,6 +87,7 @@ const step = s.obj('One operation and its result.', {
       { max: 16 },
     ),
   ),
+  pod: podRef('The pod of the attempt.'),
   startedAt: s.optional(s.time('When it was started.')),
   finishedAt: s.optional(s.time('When it ended.')),
   outcome: s.optional(s.choice('The result.', ['Succeeded', 'Failed', 'Skipped', 'Unknown'])),

@@ -32,6 +32,7 @@ export function orderedAcceptance(
 ): { readonly run: string; readonly acceptance: MachineAcceptance } | undefined {
   const { acceptance } = machine.spec
   const record = currentAcceptance(machine, machine.status?.acceptance?.node)
-  if (acceptance === undefined || record?.phase !== 'Running') return undefined
+  // A pod is not the agent's.
+  if (acceptance?.script === undefined || record?.phase !== 'Running') return undefined
   return { run: record.run, acceptance }
 }

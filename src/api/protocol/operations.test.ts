@@ -20,6 +20,7 @@ const BEFORE: Readonly<Record<string, readonly unknown[]>> = {
   reinstallComponent: ['Agent', ['ReinstallComponent'], false, 'Leaves', false],
   cleanDisk: ['Agent', ['CleanDisk'], true, 'Leaves', false],
   runScript: ['Agent', ['RunScript'], false, 'Leaves', false],
+  runPod: ['Controller', ['RunScript'], true, 'Leaves', false],
   drain: ['Controller', ['Drain'], true, 'Leaves', false],
   rescue: ['Controller', ['RestartAgent'], true, 'Leaves', true],
   rescueReboot: ['Controller', ['Reboot'], true, 'Destroys', true],

@@ -59,6 +59,14 @@ export const OPERATION_FACTS = {
     isSafeToRepeat: false,
     evidence: 'Leaves',
   },
+  // One pod for each attempt, found by its name.
+  runPod: {
+    ...LEAVES_NODE,
+    executor: 'Controller',
+    disruptions: ['RunScript'],
+    isSafeToRepeat: true,
+    evidence: 'Leaves',
+  },
   cordon: {
     ...LEAVES_NODE,
     executor: 'Controller',
@@ -175,6 +183,10 @@ export function argumentsOf<N extends OperationName>(operation: Operation, name:
   if (found === undefined) throw new TypeError(`an operation without ${name} was taken for one`)
   return found
 }
+
+/** What accepts a node, in messages. */
+export const acceptanceText = ({ runScript, runPod }: Operation): string =>
+  runPod === undefined ? `script ${runScript?.component ?? ''} ${runScript?.version ?? ''}` : `pod ${runPod.template}`
 
 /** Its properties; undefined as above. */
 export function operationFacts(operation: Operation): OperationFacts | undefined {

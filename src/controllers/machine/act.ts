@@ -12,6 +12,7 @@ import { cordon, uncordon } from '#nodes/cordon.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { type DrainOptions, drainPass } from '#nodes/drain.ts'
+import { endAcceptancePod } from '#nodes/end-acceptance-pod.ts'
 import { type Node, type Pod, nodeType, podType } from '#nodes/objects.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
 import { type Authority, type Clearance, type ReadPermit, underPermit } from '#permits/under-permit.ts'
@@ -122,6 +123,10 @@ export async function act(
     case 'RenewPermit':
     case 'ReportResult':
       return actOnPermit({ client, fieldManager, signal }, action, clock.now())
+    case 'StartAcceptancePod':
+      return outcomeOf(() => client.create(podType, action.pod, { fieldManager, signal })).then(existsIsDone)
+    case 'EndAcceptancePod':
+      return endAcceptancePod(client, action.pod, signal).then(deletedIsDone)
     case 'DeleteNode':
       return deleteNode(client, node, signal)
     case 'DeleteLease':
@@ -137,6 +142,8 @@ export async function act(
 }
 
 const deletedIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied : outcome)
+/** From an attempt whose reply was lost: the next reconcile reads it. */
+const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Exists' ? applied : outcome)
 const swapped = (swap: Swap<Node>): ActionOutcome => (swap.kind === 'Swapped' ? applied : outdated(swap.reason))
 
 type Disruptive = Extract<MachineAction, { readonly by: Authority }>

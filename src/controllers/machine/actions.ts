@@ -86,6 +86,12 @@ export type MachineAction =
   | { readonly kind: 'DeleteNode'; readonly reason: string }
   /** Also deletes the Lease of the Node, unless something else keeps the Node alive. */
   | { readonly kind: 'DeleteLease'; readonly withNode: boolean; readonly reason: string }
+  | { readonly kind: 'StartAcceptancePod'; readonly pod: Pod; readonly reason: string }
+  | {
+      readonly kind: 'EndAcceptancePod'
+      readonly pod: NonNullable<AcceptanceStatus['pod']>
+      readonly reason: string
+    }
   | { readonly kind: 'RemoveFinalizer'; readonly reason: string }
 
 export interface Waiting {
@@ -99,6 +105,7 @@ export interface Waiting {
 export interface AcceptancePlan {
   /** The record to write; undefined: none. */
   readonly record: AcceptanceStatus | undefined
+  readonly actions: readonly MachineAction[]
   readonly notices: readonly Notice[]
   readonly requeueAfter?: number
 }

@@ -31,6 +31,7 @@ import type { ComponentVersion } from '#api/protocol/component-order.ts'
 import { rebooting } from '#api/protocol/rebooting.ts'
 import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import type { Mark } from './components/desired.ts'
+import { observeAcceptancePod } from './acceptance/observe.ts'
 import { type Heartbeat, type Heartbeats, heardInRounds, isBeating } from './heartbeats/heartbeats.ts'
 import type { ExhaustedOfferings } from './provisioning/exhausted-offerings.ts'
 import type { HostLists } from './hosts/lists.ts'
@@ -173,6 +174,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     pods: await podsOf(tools, about, { permits, mayWait: claims.some((c) => (c.podWaitMs ?? 0) > 0) }, signal),
     workloads: await observeWorkloads(tools.client, machine, node?.metadata.name, definitions, signal),
     ...(await sealingOf(tools, machine, configsAhead(machine, claims, marks), signal)),
+    ...defined({ acceptancePod: await observeAcceptancePod(tools.client, about, signal) }),
   }
 }
 

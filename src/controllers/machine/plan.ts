@@ -121,8 +121,11 @@ function planManaged(seen: Seen, now: number): MachinePlan {
     ...cordonActions(seen, components, orders),
     ...drainActions(seen, orders, waits),
     ...claimActions(seen),
+    ...acceptance.actions.filter((a) => a.kind === 'EndAcceptancePod'),
     ...nodeActions(seen, components),
     ...powerCycleActions(seen),
+    // Last: a cluster may refuse it, and nothing else waits for it.
+    ...acceptance.actions.filter((a) => a.kind !== 'EndAcceptancePod'),
   ]
   const others = [
     ...(isLost(seen) ? [LOST_REQUEUE_MS] : []),

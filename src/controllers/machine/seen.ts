@@ -8,6 +8,7 @@ import { FINALIZERS, TAINTS } from '#api/names.ts'
 import { hasOpenSwitch, openSwitches } from '#api/protocol/component-order.ts'
 import { RETURNS_WITHIN_MS, rebooting } from '#api/protocol/rebooting.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
+import type { AcceptancePodSeen } from '#nodes/acceptance-pod.ts'
 import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodes/objects.ts'
 import { isObserved } from '#nodes/machine-node.ts'
 import type { EndedFor } from '#permits/ended-for.ts'
@@ -73,6 +74,8 @@ export interface Seen {
   readonly workloads: readonly WorkloadSeen[]
   /** Configurations with secret values. Most machines have none. */
   readonly sealing?: readonly SealingSeen[]
+  /** Only while the machine is accepted by a pod. */
+  readonly acceptancePod?: AcceptancePodSeen
   /** Sealed values of deleted configurations. */
   readonly idleSealed?: readonly ConfigMap[]
 }

@@ -17,6 +17,7 @@ import type { Condition } from '#api/schema/object.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { DELETE_OWNER, type MachineAction, type MachinePlan, type Waiting } from './actions.ts'
 import { acceptanceStall, acceptanceWait } from './acceptance/plan.ts'
+import { notCreated } from './acceptance/pod.ts'
 import { certificateExpiring } from './reporting/certificate.ts'
 import { infrastructure } from './reporting/infrastructure.ts'
 import { isBeating } from './heartbeats/heartbeats.ts'
@@ -102,7 +103,7 @@ export function statusOf(
     ...defined({ commit }),
     ...provisioningOf(seen),
     ...powerCycleOf(machine, results, now),
-    ...defined({ acceptance: plan.acceptance === undefined ? machine.status?.acceptance : plan.acceptance.record }),
+    ...defined({ acceptance: acceptanceOf(machine, plan, results) }),
     ...waitingFor(
       seen,
       plan.waiting ??
@@ -114,6 +115,16 @@ export function statusOf(
     ...(isObserved(machine) && mirroredHost(node)),
     conditions,
   }
+}
+
+function acceptanceOf(
+  { status }: Machine,
+  { acceptance }: MachinePlan,
+  results: readonly ActionResult<MachineAction>[],
+): OwnStatus['acceptance'] {
+  if (acceptance?.record === undefined) return acceptance === undefined ? status?.acceptance : undefined
+  const refused = results.find((r) => r.action.kind === 'StartAcceptancePod')?.outcome
+  return refused?.kind === 'Denied' ? notCreated(acceptance.record, refused.error.serverMessage) : acceptance.record
 }
 
 /** The start time stays as long as it waits for the same thing. */

@@ -88,17 +88,16 @@ function withEvidence(operations: Operations, hasAgent: boolean): Operations {
   return [{ collectEvidence: { kinds: ['KernelLog', 'Journal'] } }, ...operations]
 }
 
-type Script = ActiveRule['spec']['ladder'][number]['verify']['script']
-
 /** The last step before an uncordon. After a replacement it can never run, so such a job is refused as a whole. */
 function withAcceptance(
   operations: Operations,
-  script: Script,
+  { script, pod }: ActiveRule['spec']['ladder'][number]['verify'],
 ): { readonly operations: Operations; readonly acceptance?: number } {
-  if (script === undefined) return { operations }
+  if (script === undefined && pod === undefined) return { operations }
   const givingBack = operations.findIndex((o) => operationFacts(o)?.givesBack === true)
   const acceptance = givingBack < 0 ? operations.length : givingBack
-  return { operations: operations.toSpliced(acceptance, 0, { runScript: script }), acceptance }
+  const test = script === undefined ? { runPod: pod } : { runScript: script }
+  return { operations: operations.toSpliced(acceptance, 0, defined(test)), acceptance }
 }
 
 export function jobOf(wanted: WantedJob): RemedyOperationJob {
@@ -122,7 +121,7 @@ export function jobOf(wanted: WantedJob): RemedyOperationJob {
       rung,
       ...defined({ skipped: skipped?.map((text) => text.slice(0, MOST_SKIPPED_CHARS)) }),
       attempt,
-      ...withAcceptance(withEvidence(step.operations, node.machine !== undefined), step.verify.script),
+      ...withAcceptance(withEvidence(step.operations, node.machine !== undefined), step.verify),
       timeout: step.timeout,
       stableFor: step.verify.stableFor,
       dryRun,

@@ -10,6 +10,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { uncordon } from '#nodes/cordon.ts'
 import { endIsolation } from '#nodes/dra/isolation.ts'
+import { endAcceptancePod } from '#nodes/end-acceptance-pod.ts'
 import { unfence } from '#nodes/fence.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
 import { withoutFinalizer } from '#runtime/finalizers.ts'
@@ -35,6 +36,8 @@ export async function act(tools: JobTools, action: JobAction, seen: Seen, signal
       return listJobs(client, action, signal)
     case 'DoStep':
       return doStep(tools, action.step, seen, signal)
+    case 'EndPod':
+      return endPod(client, action.pod, signal)
     case 'ReleaseCordon':
       return released(await uncordon(nodeTools(tools, signal), job.spec.node, action.owner))
     case 'ReleaseFence':
@@ -48,6 +51,16 @@ export async function act(tools: JobTools, action: JobAction, seen: Seen, signal
     default:
       return assertNever(action)
   }
+}
+
+/** Where these controllers may not, the time that its job had ends the pod. */
+async function endPod(
+  client: KubeClient,
+  pod: Extract<JobAction, { kind: 'EndPod' }>['pod'],
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const outcome = await endAcceptancePod(client, pod, signal)
+  return outcome.kind === 'Denied' || outcome.kind === 'Stale' ? { kind: 'Applied', object: undefined } : outcome
 }
 
 async function listJobs(

@@ -16,6 +16,8 @@ export type JobAction =
   | { readonly kind: 'ListJobs'; readonly reason: string; readonly machine: Machine; readonly jobs: readonly string[] }
   /** One central step, recorded as started before. */
   | { readonly kind: 'DoStep'; readonly reason: string; readonly step: JobStep }
+  /** Of a step that ends before its pod. */
+  | { readonly kind: 'EndPod'; readonly reason: string; readonly pod: NonNullable<JobStep['pod']> }
   | { readonly kind: 'ReleaseCordon'; readonly reason: string; readonly owner: string }
   | { readonly kind: 'ReleaseFence'; readonly reason: string; readonly owner: string }
   | { readonly kind: 'ReleaseDevices'; readonly reason: string; readonly incident: string }
@@ -57,8 +59,8 @@ export interface JobPlan {
 export interface StepResult {
   readonly outcome?: 'Succeeded' | 'Failed' | 'Skipped'
   readonly output: string
-  /** Recorded in the step: how far a rescue is, and the boot that it ends. */
-  readonly keeps?: Pick<JobStep, 'verb' | 'bootID'>
+  /** Recorded in the step: how far a rescue is, and the boot that it ends; the pod that was created. */
+  readonly keeps?: Pick<JobStep, 'verb' | 'bootID' | 'pod'>
   /** Earlier than planned. */
   readonly againMs?: number
 }

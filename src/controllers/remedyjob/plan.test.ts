@@ -793,6 +793,22 @@ test('a cordon that outlived its ladder goes with the Machine when its host is h
   expect(told(plan(seen({ ...world, machine: undefined }), NOW))).toBe('ReleaseCordon')
 })
 
+describe('a step with a pod', () => {
+  const pod = { name: 'accept-1', uid: 'p', template: 'd' }
+  const step = { index: 1, operation: 'runPod', executor: 'Controller', attempts: 1, startedAt: ago(9), pod }
+  const spec = { operations: [{ cordon: {} }, { runPod: { template: 'burn-in' } }], acceptance: 1 }
+  const running = (more: Wild = {}, startedAt = ago(20)) =>
+    told(
+      plan(seen({ spec, permit: granted, status: { ...RUNNING, startedAt, steps: [cordoned, step] }, ...more }), NOW),
+    )
+
+  test.each([
+    ['goes on while the pod runs', running(), 'DoStep'],
+    ['ends its pod when the time of the job is over', running({}, ago(700)), 'EndPod, step 1 Failed'],
+    ['ends its pod when the permit has expired', running({ permit: undefined }), 'EndPod, step 1 Failed'],
+  ])('%s', (_, was, expected) => expect(was).toBe(expected))
+})
+
 describe('a node that a script of the rung has to accept', () => {
   const owners = JSON.stringify({ 'repair-abcdefabcdefabcd': { reason: 'r' } })
   const node = {

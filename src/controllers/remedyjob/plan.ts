@@ -37,12 +37,27 @@ export function plan(seen: Seen, now: number): JobPlan {
       return planBeginning(seen, now)
     case 'Running':
     case 'Verifying':
-      return givenUp(seen, now) ?? withRenewal(seen, now, (phase === 'Running' ? planSteps : planVerify)(seen, now))
+      return withPodsEnded(
+        seen,
+        givenUp(seen, now) ?? withRenewal(seen, now, (phase === 'Running' ? planSteps : planVerify)(seen, now)),
+      )
     case 'Done':
       return planEnd(seen, now)
     default:
       return assertNever(phase)
   }
+}
+
+/** A pod whose step ends before it, as after a timeout, must not run on a node that takes pods again. */
+function withPodsEnded({ job }: Seen, planned: JobPlan): JobPlan {
+  const { change } = planned
+  const ending = (job.status?.steps ?? []).flatMap(({ index, outcome, pod }) => {
+    const isEnding = change?.phase === 'Done' || (change?.step?.index === index && change.step.outcome !== undefined)
+    return pod !== undefined && outcome === undefined && isEnding ? [pod] : []
+  })
+  if (ending.length === 0) return planned
+  const ends = ending.map((pod) => ({ kind: 'EndPod', reason: 'its step has ended', pod }) as const)
+  return { ...planned, actions: [...planned.actions, ...ends] }
 }
 
 function planBeginning(seen: Seen, now: number): JobPlan {

@@ -1,5 +1,6 @@
-// Nodes that KubeNode keeps cordoned because no script accepted them. Only a user or a later repair opens them. Pure.
+// Nodes that KubeNode keeps cordoned because nothing accepted them. Only a user or a later repair opens them. Pure.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { acceptanceText } from '#api/protocol/operations.ts'
 import { acceptanceOf, repairCordon } from '#nodes/faults/acceptance.ts'
 import { bounded, commandStep, type FleetFinding, finding, objectIn, objectsText } from './finding.ts'
 import type { ObservedCluster } from './observed.ts'
@@ -23,10 +24,10 @@ export function acceptanceFindings({
     // The first of each node; a second incident shows once it is settled.
     return found.slice(0, 1)
   })
-  const same = Map.groupBy(missing, (job) => `${job.spec.remedierRef.name}/${scriptOf(job)}`)
+  const same = Map.groupBy(missing, (job) => `${job.spec.remedierRef.name}/${testOf(job)}`)
   return bounded(
     [...same].map(([key, of]) => acceptanceFinding(cluster, key, of)),
-    'nodes that no script accepted',
+    'nodes that were not accepted',
   )
 }
 
@@ -50,13 +51,10 @@ function acceptanceFinding(cluster: string, key: string, jobs: readonly RemedyOp
     part: `acceptance/${key}`,
     cause: `acceptance/${key}`,
     count: names.length,
-    text: `${objectsText('node', names)} not accepted by script ${job === undefined ? '' : scriptOf(job)} of rule ${job?.spec.remedierRef.name} and cordoned until a user gives it back`,
+    text: `${objectsText('node', names)} not accepted by ${job === undefined ? '' : testOf(job)} of rule ${job?.spec.remedierRef.name} and cordoned until a user gives it back`,
     since,
     first: commandStep(`kubectl delete remedyoperationjob ${job?.metadata.name} --wait=false`),
   })
 }
 
-function scriptOf({ spec }: RemedyOperationJob): string {
-  const { component = '', version = '' } = spec.operations[spec.acceptance ?? -1]?.runScript ?? {}
-  return `${component} ${version}`
-}
+const testOf = ({ spec }: RemedyOperationJob): string => acceptanceText(spec.operations[spec.acceptance ?? -1] ?? {})

@@ -103,6 +103,11 @@ export const declared = {
     check: 'docs/operations/machines.md, and disruption of the component version',
     do: 'roll it out to machines of another provider, such as nspawn',
   },
+  KN3079: {
+    cause: 'A PodTemplate that accepts nodes is not declared in the fleet, which declares others.',
+    check: 'kubectl -n kubenode-acceptance get podtemplates',
+    do: 'correct the name, or declare the PodTemplate; ignore this if people write it by hand',
+  },
   KN3101: {
     cause: 'Two components of type OS select the same machines, and a machine boots one kernel.',
     check: 'the selectors of both MachineComponentSets',

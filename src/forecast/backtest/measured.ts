@@ -13,6 +13,7 @@ const TYPICAL_MS: Readonly<Record<string, number>> = {
   reinstallComponent: 60_000,
   cleanDisk: 60_000,
   runScript: 60_000,
+  runPod: 60_000,
   cordon: 1_000,
   isolateDevice: 1_000,
   uncordon: 1_000,

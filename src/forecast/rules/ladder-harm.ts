@@ -10,6 +10,7 @@ export function harmIn(root: Term, { ladder }: NodeRemedier['spec']): readonly s
   const hasDevices = conditionsIn(root).some(({ type }) => NAMING_CONDITIONS.includes(type))
   return ladder.flatMap(({ operations, verify }, rung) => {
     const at = (name: string) => operations.findIndex((o) => Object.hasOwn(o, name))
+    const form = testOf(verify)
     return [
       ...(verify.stableFor === '0s' ? [`rung ${rung} accepts a repair without observing it: stableFor is 0s`] : []),
       ...(at('drain') >= 0 && (at('cordon') < 0 || at('cordon') > at('drain'))
@@ -21,7 +22,7 @@ export function harmIn(root: Term, { ladder }: NodeRemedier['spec']): readonly s
           : [],
       ),
       ...deviceHarm(operations, rung, hasDevices),
-      ...(verify.script === undefined ? [] : scriptHarm(ladder, rung)),
+      ...(form === undefined ? [] : testHarm(ladder, rung, form)),
       ...(at('uncordon') >= 0 && at('cordon') < 0 ? [`rung ${rung} uncordons what it did not cordon`] : []),
     ]
   })
@@ -61,18 +62,19 @@ const isWholeDrain = ({ drain }: Operations[number]): boolean => drain !== undef
 export type Ladder = NodeRemedier['spec']['ladder']
 type Operations = Ladder[number]['operations']
 
-/** A script that cannot run, or that keeps no node from serving. */
-function scriptHarm(ladder: Ladder, rung: number): readonly string[] {
+/** How a rung accepts the node, if it does. */
+export const testOf = ({ script, pod }: Ladder[number]['verify']): 'script' | 'pod' | undefined =>
+  script !== undefined ? 'script' : pod !== undefined ? 'pod' : undefined
+
+/** A test that cannot run, or that keeps no node from serving. */
+function testHarm(ladder: Ladder, rung: number, form: 'script' | 'pod'): readonly string[] {
   const has = (n: number, name: keyof Ladder[number]['operations'][number]) =>
     ladder[n]?.operations.some((o) => o[name] !== undefined) === true
   const before = [...ladder.keys()].slice(0, rung).findLast((n) => has(n, 'cordon') || has(n, 'uncordon'))
   const isCordoned = has(rung, 'cordon') || (before !== undefined && !has(before, 'uncordon'))
+  const test = `rung ${rung} has a verify.${form}`
   return [
-    ...(has(rung, 'replace') ? [`rung ${rung} has a verify.script after replace: the new machine is another one`] : []),
-    ...(isCordoned
-      ? []
-      : [
-          `rung ${rung} has a verify.script but no cordon, of its own or of an earlier rung: the node serves meanwhile`,
-        ]),
+    ...(has(rung, 'replace') ? [`${test} after replace: the new machine is another one`] : []),
+    ...(isCordoned ? [] : [`${test} but no cordon, of its own or of an earlier rung: the node serves meanwhile`]),
   ]
 }

@@ -22,7 +22,7 @@ import { loadModules } from '#sync/render/load-modules.ts'
 import type { LoadedModule } from '#sync/render/protocol.ts'
 import { type Below, below } from './below.ts'
 import { conditionsOfFleet } from './fleet-conditions.ts'
-import { harmIn, type Ladder } from './ladder-harm.ts'
+import { harmIn, type Ladder, testOf } from './ladder-harm.ts'
 import { malformedCases } from './case-problems.ts'
 import { rulesErrors } from './rules-errors.ts'
 
@@ -163,7 +163,7 @@ function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, r
     spec,
     compiled: result.rule,
     problems: [...impossible, ...harmIn(result.rule.root, spec)],
-    notes: [...notesOn(result.rule.root, spec, reported), ...spec.ladder.flatMap(scriptNote)],
+    notes: [...notesOn(result.rule.root, spec, reported), ...spec.ladder.flatMap(testNote)],
   }
 }
 
@@ -180,7 +180,9 @@ function notesOn(root: Term, { ladder }: NodeRemedier['spec'], reported: Readonl
 }
 
 /** Whether a provider has power switches is not in the rule. */
-const scriptNote = ({ operations, verify }: Ladder[number], rung: number): readonly string[] =>
-  verify.script !== undefined && operations.some((o) => o.fence !== undefined)
-    ? [`rung ${rung} has a verify.script after fence: it runs only if the provider switches the machine on again`]
+const testNote = ({ operations, verify }: Ladder[number], rung: number): readonly string[] =>
+  testOf(verify) !== undefined && operations.some((o) => o.fence !== undefined)
+    ? [
+        `rung ${rung} has a verify.${testOf(verify)} after fence: it runs only if the provider switches the machine on again`,
+      ]
     : []

@@ -43,6 +43,7 @@ const ROWS: readonly Row[] = [
   ['', 'v1', 'Namespace', 'namespaces', false, true],
   ['', 'v1', 'Node', 'nodes', false, true],
   ['', 'v1', 'Pod', 'pods', true, true],
+  ['', 'v1', 'PodTemplate', 'podtemplates', true],
   ['', 'v1', 'Secret', 'secrets', true],
   ['', 'v1', 'ConfigMap', 'configmaps', true],
   ['', 'v1', 'Service', 'services', true, true],

@@ -4,6 +4,7 @@ import { machine as machineType } from '#api/kinds/machine.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
 import type { ControllerContext, ControllerModule } from '#controllers/module.ts'
+import { podType } from '#nodes/objects.ts'
 import { seeds } from '#test/support/clocks/scheduler.ts'
 import { inFull } from '#test/support/tools/full.ts'
 import { describe, expect, test } from 'vitest'
@@ -14,12 +15,17 @@ const SEEDS = inFull(200, 3)
 /** A clock that is set back by hours while an attempt is awaited: found among the first two hundred. */
 const HARD = process.env['SIM_SEED'] === undefined ? [22] : []
 
-const good = (taints: readonly string[] = []) => ['Ready', 'Passed', 'script good 1.0.0', true, taints, 'False']
-const faulty = ['Installing', 'Failed', 'script bad 1.0.0', true, ['kubenode.io/components-pending'], 'True']
+const FORMS = [
+  { form: 'script', good: 'script good 1.0.0', bad: 'script bad 1.0.0' },
+  { form: 'pod', good: 'pod good', bad: 'pod bad' },
+] as const
 
-describe('acceptances', () => {
+describe.each(FORMS)('acceptances by a $form', ({ form, ...wanted }) => {
+  const good = (taints: readonly string[] = []) => ['Ready', 'Passed', wanted.good, true, true, taints, 'False']
+  const faulty = ['Installing', 'Failed', wanted.bad, true, true, ['kubenode.io/components-pending'], 'True']
+
   test('without faults, good nodes serve after they passed, and a bad one never does', async () => {
-    const { states, violations } = await referenceRun(acceptanceSimulation())
+    const { states, violations } = await referenceRun(acceptanceSimulation({ form }))
     expect(violations).toEqual([])
     const seen = states.map((s) =>
       (s as readonly string[])
@@ -37,7 +43,7 @@ describe('acceptances', () => {
   })
 
   test(`whatever goes wrong, ${SEEDS} seeds end as if nothing had`, async () => {
-    await checkSeeds(acceptanceSimulation(), new Set([...HARD, ...seeds(SEEDS)]))
+    await checkSeeds(acceptanceSimulation({ form }), new Set([...HARD, ...seeds(SEEDS)]))
   }, 900_000)
 })
 
@@ -65,6 +71,23 @@ const takesAnyReport: ControllerModule = {
   },
 }
 
+/** Takes the exit code 0 of a program that was told to stop for a pass. */
+const takesDeletedPods: ControllerModule = {
+  name: machineModule.name,
+  setup: (context) => {
+    const get: ControllerContext['client']['get'] = async (type, key, options) => {
+      const object = await context.client.get(type, key, options)
+      if (type.kind !== podType.kind || object === undefined) return object
+      const { deletionTimestamp: _, ...metadata } = object.metadata
+      return { ...object, metadata }
+    }
+    const client = new Proxy(context.client, {
+      get: (target, property) => (property === 'get' ? get : (Reflect.get(target, property, target) as unknown)),
+    })
+    return machineModule.setup({ ...context, client })
+  },
+}
+
 describe('a planted bug', () => {
   const only = ['create', 'a Node is deleted']
   test.each([
@@ -73,10 +96,14 @@ describe('a planted bug', () => {
       'a controller that takes an earlier result for the current one',
       { only, modules: [takesAnyReport, machineSetModule] },
     ],
-  ])('is found: %s', async (_, scenario) => {
+    [
+      'a controller that counts the end of a deleted pod',
+      { only, form: 'pod', modules: [takesDeletedPods, machineSetModule] },
+    ],
+  ] as const)('is found: %s', async (_, scenario) => {
     const found = await firstViolation(
       acceptanceSimulation({ ...scenario, faults: [] }),
-      acceptanceSimulation({ only }),
+      acceptanceSimulation({ only, form: 'form' in scenario ? scenario.form : 'script' }),
       seeds(1),
     )
     expect(found).toBeDefined()

@@ -3,24 +3,27 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
-import { TAINTS } from '#api/names.ts'
+import { LABELS, TAINTS } from '#api/names.ts'
 import type { ControllerModule } from '#controllers/module.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
-import { type Node, hasTaint, nodeType } from '#nodes/objects.ts'
+import { type Node, hasTaint, nodeType, podType } from '#nodes/objects.ts'
 import type { Invariant, Phase, Simulation } from '../harness.ts'
 import { type Cloud, controllers, definition, kinds } from '../machines/simulation.ts'
 import { surround } from '../machines/surroundings.ts'
 import { ALL_FAULTS, type FaultKind } from '../sim-faults.ts'
 import type { World } from '../world.ts'
 import { BAD, runAcceptances, type Truth } from './agents.ts'
+import { plantTemplates, runPods } from './kubelets.ts'
 
 const SET = 'workers'
 const FAULTY = 'faulty'
 const POOL = { pool: 'workers' }
 /** Also on the machine that no set owns. */
 const INSTALLED = { installed: 'beacon' }
-const script = (component: string) => ({ script: { component, version: '1.0.0' } })
+type Form = 'script' | 'pod'
+const test = (form: Form, name: string) =>
+  form === 'pod' ? { pod: { template: name } } : { script: { component: name, version: '1.0.0' } }
 /** More attempts than one hang, one failure, one restart and what faults may cost. */
 const GOOD_LIMITS = { timeout: '30s', retries: 5 }
 const BAD_LIMITS = { timeout: '30s', retries: 1 }
@@ -28,7 +31,7 @@ const MARK = { key: 'example.org/look', value: 'ada', effect: 'NoSchedule' } as 
 
 const machinesOf = (world: World): readonly Machine[] => world.fake.all(machineType) as readonly Machine[]
 
-function create(world: World): void {
+function create(world: World, form: Form): void {
   world.fake.plant(machineComponent, definition('1.0.0'))
   const kubenode = (kind: string, name: string, spec: object, labels = {}) => ({
     apiVersion: 'kubenode.io/v1alpha1',
@@ -41,11 +44,11 @@ function create(world: World): void {
     machineComponentSet,
     kubenode('MachineComponentSet', 'base', { selector: { matchLabels: INSTALLED }, components }),
   )
-  const good = { provider: { name: 'process' }, pool: 'workers', acceptance: { ...script('good'), ...GOOD_LIMITS } }
+  const good = { provider: { name: 'process' }, pool: 'workers', acceptance: { ...test(form, 'good'), ...GOOD_LIMITS } }
   const selector = { matchLabels: POOL }
   const template = { metadata: { labels: { ...POOL, ...INSTALLED } }, spec: good }
   world.fake.plant(machineSet, kubenode('MachineSet', SET, { replicas: 2, selector, template }))
-  const bad = { provider: { name: 'process' }, acceptance: { ...script(BAD), ...BAD_LIMITS } }
+  const bad = { provider: { name: 'process' }, acceptance: { ...test(form, BAD), ...BAD_LIMITS } }
   world.fake.plant(machineType, kubenode('Machine', FAULTY, bad, INSTALLED))
 }
 
@@ -103,7 +106,10 @@ const foreignTaintsStay: Invariant = ({ kind, type, object, previous, call }) =>
   return lost ? `the taint of a person is gone from ${object.metadata.name}` : undefined
 }
 
-/** How many attempts it took depends on the faults; the result does not. */
+const podsOf = (world: World, m: Machine): number =>
+  world.fake.all(podType, { labelSelector: `${LABELS.acceptanceOf}=${m.metadata.uid}` }).length
+
+/** How many attempts it took depends on the faults; the result does not. The pod of a last attempt stays for people, if it had one. */
 const state = (world: World): unknown =>
   machinesOf(world)
     .map((m) => {
@@ -114,6 +120,7 @@ const state = (world: World): unknown =>
         phase: m.status?.phase,
         acceptance: record?.phase,
         wanted: record?.wanted,
+        areOldPodsGone: podsOf(world, m) <= (record?.phase === 'Failed' ? 1 : 0),
         isOfThisNode: record?.node === node?.metadata.uid,
         taints: (node?.spec?.taints ?? []).map((t) => t.key),
         stalled: m.status?.conditions?.find((c) => c.type === 'Stalled')?.status,
@@ -126,6 +133,8 @@ export interface Scenario {
   readonly faults?: readonly FaultKind[]
   readonly only?: readonly string[]
   readonly hasJournal?: boolean
+  /** Whether nodes are accepted by scripts of their agents, or by pods. */
+  readonly form?: Form
 }
 
 export function acceptanceSimulation({
@@ -133,6 +142,7 @@ export function acceptanceSimulation({
   faults = ALL_FAULTS,
   only,
   hasJournal = true,
+  form = 'script',
 }: Scenario = {}): Simulation {
   let hosts: Cloud = new Map()
   let truth: Truth = { starts: new Map(), passed: new Set() }
@@ -144,7 +154,9 @@ export function acceptanceSimulation({
       act: (world) => {
         surround(world, hosts)
         restartSoon = runAcceptances(world, hosts, truth, { hasJournal }).restartSoon
-        create(world)
+        plantTemplates(world)
+        runPods(world, truth)
+        create(world, form)
       },
     },
     {
@@ -164,7 +176,7 @@ export function acceptanceSimulation({
     {
       name: 'another script',
       act: (world) => {
-        const acceptance = { ...script('good'), ...GOOD_LIMITS }
+        const acceptance = { ...test(form, 'good'), ...GOOD_LIMITS }
         world.fake.poke(machineType, { name: FAULTY }, { spec: { acceptance } })
       },
     },

@@ -154,8 +154,8 @@ export const REJECTED: readonly Rejected[] = [
   ),
   rejected(machineSet, { '/spec/template/spec/channel': 'SSH' }, NO_KEYS),
   rejected(machineSet, { '/spec/template/spec/ssh': SET_SSH }, NO_KEYS),
-  rejected(machine, { '/spec/acceptance': {} }, 'exactly one of script must be set'),
-  rejected(machineSet, { '/spec/template/spec/acceptance': {} }, 'exactly one of script must be set'),
+  rejected(machine, { '/spec/acceptance': {} }, 'exactly one of script, pod must be set'),
+  rejected(machineSet, { '/spec/template/spec/acceptance': {} }, 'exactly one of script, pod must be set'),
   rejected(
     machine,
     { '/spec/provider/name': 'nspawn', '/spec/notices': 'AWS' },

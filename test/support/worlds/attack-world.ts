@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import {
   AGENT_ACCOUNTS_GROUP,
+  ACCEPTANCE_NAMESPACE,
   AGENTS_GROUP,
   AGENTS_NAMESPACE,
   agentAccountUser,
@@ -194,7 +195,7 @@ async function furnish(world: AttackWorld): Promise<void> {
   await make('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
   await make('/api/v1/namespaces/shop/serviceaccounts', serviceAccount('till'))
   // A controller manager makes it; without it a server refuses every pod of the namespace before it asks a policy.
-  for (const namespace of ['shop', PROBES_NAMESPACE])
+  for (const namespace of ['shop', PROBES_NAMESPACE, ACCEPTANCE_NAMESPACE])
     await world.ask(MASTER, 'POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, {
       body: serviceAccount('default'),
     })

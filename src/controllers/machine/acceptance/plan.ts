@@ -1,6 +1,7 @@
 // Decides about the acceptance of a Node that takes no pods yet: order an attempt, judge its result, order the next one, or give up. Pure. Each order is
 // recorded in the status before anyone acts on it, so a controller that starts in between continues with it. Without a result, nothing ever passes.
 import type { AcceptanceReport, AcceptanceStatus, Machine, MachineAcceptance } from '#api/kinds/machine.ts'
+import { ACCEPTANCE_NAMESPACE } from '#api/names.ts'
 import { acceptanceRun, currentAcceptance, isAccepted } from '#api/protocol/acceptance.ts'
 import { isBeingDeleted, uidOf } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -11,6 +12,7 @@ import { isNodeFrozen } from '#permits/holds/in-force.ts'
 import type { AcceptancePlan, Waiting } from '../actions.ts'
 import { isBeating } from '../heartbeats/heartbeats.ts'
 import { type Seen, isClosed } from '../seen.ts'
+import { POD_ENDS_REQUEUE_MS, POD_REQUEUE_MS, TEMPLATE_REQUEUE_MS, noTemplate, podStep, podToEnd } from './pod.ts'
 
 /** An agent that is heard reports an end within this time after the timeout of the attempt. */
 const REPORT_WITHIN_MS = 120_000
@@ -20,10 +22,21 @@ const RETRY_AFTER_MS = 60_000
 const SKEW_MS = 5_000
 const MAX_MESSAGE = 200
 
-type About = Pick<Seen, 'machine' | 'node' | 'hold' | 'agentHeartbeat'>
+type About = Pick<Seen, 'machine' | 'node' | 'hold' | 'agentHeartbeat' | 'acceptancePod'>
 
 /** `isInstalled`: everything else that keeps the startup taint is done. */
 export function acceptancePlan(seen: About, isInstalled: boolean, now: number): AcceptancePlan {
+  const next = nextAttempt(seen, isInstalled, now)
+  const ends = podToEnd(seen, next.record)
+  if (ends.length === 0) return next
+  const before = seen.machine.status?.acceptance
+  // Its record is the only thing that names the pod: it goes after it.
+  return next.record?.run === before?.run
+    ? { ...next, actions: ends }
+    : { ...kept(before), actions: ends, requeueAfter: POD_ENDS_REQUEUE_MS }
+}
+
+function nextAttempt(seen: About, isInstalled: boolean, now: number): AcceptancePlan {
   const { machine, node } = seen
   const { acceptance } = machine.spec
   const before = machine.status?.acceptance
@@ -31,7 +44,8 @@ export function acceptancePlan(seen: About, isInstalled: boolean, now: number): 
   if (acceptance === undefined || node === undefined) return kept(acceptance === undefined ? undefined : before)
   if (!isClosed(seen)) return kept(before?.phase === 'Passed' || before?.phase === 'Failed' ? before : undefined)
   const record = notAhead(currentAcceptance(machine, uidOf(node)), now)
-  if (record === undefined) return mayStart(seen, isInstalled) ? ordered(seen, acceptance, 1, now) : kept(undefined)
+  if (record === undefined)
+    return mayStart(seen, isInstalled) ? ordered(seen, acceptance, 1, now) : untilTemplate(seen, undefined)
   switch (record.phase) {
     case 'Passed':
       return kept(record)
@@ -41,7 +55,9 @@ export function acceptancePlan(seen: About, isInstalled: boolean, now: number): 
       if (record.attempt > acceptance.retries) return kept({ ...record, phase: 'Failed' })
       const dueMs = Date.parse(record.finishedAt ?? '') + RETRY_AFTER_MS - now
       if (dueMs > 0) return { ...kept({ ...record, phase: 'Waiting' }), requeueAfter: dueMs }
-      return mayStart(seen, isInstalled) ? ordered(seen, acceptance, record.attempt + 1, now) : kept(record)
+      return mayStart(seen, isInstalled)
+        ? ordered(seen, acceptance, record.attempt + 1, now)
+        : untilTemplate(seen, record)
     }
     case 'Running':
       return judged(seen, acceptance, record, now)
@@ -57,15 +73,23 @@ function notAhead(record: AcceptanceStatus | undefined, now: number): Acceptance
   return { ...record, [record.finishedAt === undefined ? 'since' : 'finishedAt']: timestamp(now) }
 }
 
-const kept = (record: AcceptanceStatus | undefined): AcceptancePlan => ({ record, notices: [] })
+const kept = (record: AcceptanceStatus | undefined): AcceptancePlan => ({ record, notices: [], actions: [] })
 
-/** Nothing starts on a machine that is held, frozen, silent or about to go. What has started continues. */
-const mayStart = ({ machine, hold, agentHeartbeat }: About, isInstalled: boolean): boolean =>
+/** Templates are not watched. */
+const untilTemplate = ({ acceptancePod }: About, record: AcceptanceStatus | undefined): AcceptancePlan => ({
+  ...kept(record),
+  ...(acceptancePod !== undefined && acceptancePod.template === undefined && { requeueAfter: TEMPLATE_REQUEUE_MS }),
+})
+
+/** Nothing starts on a machine that is held, frozen, silent or about to go. What has started continues. A pod needs its kubelet, and no agent. */
+const mayStart = ({ machine, hold, agentHeartbeat, acceptancePod }: About, isInstalled: boolean): boolean =>
   isInstalled &&
   hold === undefined &&
   !isNodeFrozen(machine) &&
   !isBeingDeleted(machine) &&
-  isBeating(agentHeartbeat) === true
+  (machine.spec.acceptance?.pod === undefined
+    ? isBeating(agentHeartbeat) === true
+    : acceptancePod?.template !== undefined)
 
 function ordered({ node }: About, acceptance: MachineAcceptance, attempt: number, now: number): AcceptancePlan {
   const uid = node === undefined ? '' : uidOf(node)
@@ -79,16 +103,22 @@ function ordered({ node }: About, acceptance: MachineAcceptance, attempt: number
     since: timestamp(now),
   }
   const message = `attempt ${attempt} of ${acceptance.retries + 1}: ${wanted}`
-  return { record, notices: [{ reason: 'AcceptanceStarted', message }], requeueAfter: limitMs(acceptance) }
+  return { record, notices: [{ reason: 'AcceptanceStarted', message }], actions: [], requeueAfter: limitMs(acceptance) }
 }
 
 const limitMs = ({ timeout }: MachineAcceptance): number => parseDuration(timeout) + REPORT_WITHIN_MS
 
 function judged(seen: About, acceptance: MachineAcceptance, record: AcceptanceStatus, now: number): AcceptancePlan {
+  const leftMs = Date.parse(record.since) + limitMs(acceptance) - now
+  if (acceptance.pod !== undefined) {
+    const step = podStep(seen, acceptance, record, leftMs)
+    if (step.kind === 'Ended') return concluded(acceptance, step.record, step.result, now)
+    const actions = step.action === undefined ? [] : [step.action]
+    return { ...kept(step.record), actions, requeueAfter: Math.min(POD_REQUEUE_MS, leftMs) }
+  }
   const report = seen.machine.status?.acceptanceReport
   const result = report?.run === record.run ? report : undefined
   if (result?.outcome !== undefined) return concluded(acceptance, record, result, now)
-  const leftMs = Date.parse(record.since) + limitMs(acceptance) - now
   if (leftMs > 0) return { ...kept(record), requeueAfter: leftMs }
   // A silent agent may still be at it, or report later what it did.
   if (isBeating(seen.agentHeartbeat) !== true) return kept(record)
@@ -107,6 +137,7 @@ function concluded(
     return {
       record: { ...record, phase: 'Passed', finishedAt, ...defined({ output }) },
       notices: [{ reason: 'Accepted', message: `passed: ${record.wanted}` }],
+      actions: [],
     }
   const last = (output ?? '').trimEnd().split('\n').at(-1) ?? ''
   const how = outcome === 'Failed' ? 'failed' : 'has no result'
@@ -115,16 +146,22 @@ function concluded(
   return {
     record: { ...record, phase: isLast ? 'Failed' : 'Waiting', finishedAt, message, ...defined({ output }) },
     notices: [{ reason: 'AcceptanceFailed', message: `attempt ${record.attempt} of ${retries + 1}: ${message}` }],
+    actions: [],
     ...(!isLast && { requeueAfter: RETRY_AFTER_MS }),
   }
 }
 
-function wantedText({ script }: MachineAcceptance): string {
+function wantedText({ script, pod }: MachineAcceptance): string {
+  if (pod !== undefined) return shortened(`pod ${pod.template}`, MAX_MESSAGE)
   return shortened(`script ${script?.component ?? ''} ${script?.version ?? ''}`, MAX_MESSAGE)
 }
 
 /** For a machine whose components are installed. Undefined: it is accepted. */
-export function acceptanceWait({ machine, node }: Pick<Seen, 'machine' | 'node'>): Waiting | undefined {
+export function acceptanceWait({
+  machine,
+  node,
+  acceptancePod,
+}: Pick<Seen, 'machine' | 'node' | 'acceptancePod'>): Waiting | undefined {
   const { acceptance } = machine.spec
   const uid = node === undefined ? undefined : uidOf(node)
   if (acceptance === undefined || isAccepted(machine, uid)) return undefined
@@ -151,10 +188,7 @@ export function acceptanceWait({ machine, node }: Pick<Seen, 'machine' | 'node'>
     case undefined:
       return {
         predicate,
-        seen:
-          record === undefined
-            ? `${wantedText(acceptance)} is not ordered yet`
-            : `${record.wanted} runs on the node since ${record.since} (${tries})`,
+        seen: record === undefined ? notOrdered(acceptance, acceptancePod) : runsText(record, tries),
         unblock: 'it passes; the startup taint stays until then',
       }
     default:
@@ -162,10 +196,24 @@ export function acceptanceWait({ machine, node }: Pick<Seen, 'machine' | 'node'>
   }
 }
 
+function notOrdered(acceptance: MachineAcceptance, seen: Seen['acceptancePod']): string {
+  const text = `${wantedText(acceptance)} is not ordered yet`
+  const { pod } = acceptance
+  return pod === undefined || seen === undefined || seen.template !== undefined
+    ? text
+    : shortened(`${text}: ${noTemplate(pod.template)}`, MAX_MESSAGE)
+}
+
+function runsText({ wanted, since, pod, message }: AcceptanceStatus, tries: string): string {
+  const what = pod === undefined ? wanted : `${wanted} (${ACCEPTANCE_NAMESPACE}/${pod.name})`
+  if (message !== undefined) return shortened(`${what}, ${tries}: ${message}`, MAX_MESSAGE)
+  return `${what} runs on the node since ${since} (${tries})`
+}
+
 const describe = ({ metadata }: Machine): string => `kubenode describe machine/${metadata.name ?? ''}`
 
 /** What its Stalled condition says. */
-export function acceptanceStall(seen: Pick<Seen, 'machine' | 'node'>): string | undefined {
+export function acceptanceStall(seen: Pick<Seen, 'machine' | 'node' | 'acceptancePod'>): string | undefined {
   if (!isClosed(seen)) return undefined
   const wait = acceptanceWait(seen)
   return wait?.because === 'AcceptanceFailed' ? `${wait.seen}; its startup taint stays` : undefined

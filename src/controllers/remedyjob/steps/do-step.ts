@@ -19,6 +19,7 @@ import { fenceOff } from './fence-off.ts'
 import { isolateDevice } from './isolate-device.ts'
 import { rescuePass } from './rescue.ts'
 import { reportFault } from './report-fault.ts'
+import { runPod } from './run-pod.ts'
 import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
 import {
   type CentralOperation,
@@ -88,6 +89,8 @@ async function disrupt(
         await cordon(clearance, nodeToolsFor(tools, seen, signal), node, cordonOwner(seen.job), { reason }),
       )
     }
+    case 'runPod':
+      return runPod(clearance, tools, argumentsOf(operation, name), { step, seen }, signal)
     case 'isolateDevice':
       return applied(await isolateDevice(clearance, tools, seen, signal))
     case 'drain': {

@@ -7,7 +7,7 @@ import { waitForAgent } from './agent-steps.ts'
 import { centralStep } from './central-steps.ts'
 import type { JobAction, JobPlan } from '../actions.ts'
 import type { StepExecutor } from '#api/protocol/job.ts'
-import { type Operation, isRescue, operationFacts, operationName } from '#api/protocol/operations.ts'
+import { type Operation, acceptanceText, isRescue, operationFacts, operationName } from '#api/protocol/operations.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import { type JobStep, type Seen, isFrozen, isSilent, needsRescue, nextOperation, phaseOf } from '../seen.ts'
 import { takeOverInMs, waitedMs } from './take-over.ts'
@@ -87,9 +87,8 @@ function firstExecutor(seen: Seen, operation: Operation): StepExecutor {
 const node = ({ node: found, job }: Seen) => (found?.metadata.uid === job.spec.node.uid ? found : undefined)
 
 function failureText({ job }: Seen, index: number, operation: Operation, { output }: JobStep): string {
-  const { component = '', version = '' } = operation.runScript ?? {}
   return index === job.spec.acceptance
-    ? `script ${component} ${version} failed: ${lastLine(output)}`
+    ? `${acceptanceText(operation)} failed: ${lastLine(output)}`
     : `step ${index} ${operationName(operation)} failed: ${lastLine(output)}`
 }
 
