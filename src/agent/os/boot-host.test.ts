@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { geteuid } from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { realFiles } from '../files/real.ts'
-import { realBootHost, mountOf } from './boot-host.ts'
+import { type BootHostDeps, realBootHost, mountOf } from './boot-host.ts'
 
 let root: string
 beforeEach(() => {
@@ -29,7 +29,7 @@ const proc = {
   cmdline: 'BOOT_IMAGE=/vmlinuz root=/dev/vda1 ro dyndbg="file x +p"\n',
   mountinfo: MOUNTS,
 }
-const host = () => realBootHost({ files: realFiles, root, proc })
+const host = (more: Partial<BootHostDeps> = {}) => realBootHost({ files: realFiles, root, proc, ...more })
 
 test('reads what decides what boots, and nothing else', async () => {
   put('/boot/grub/grub.cfg', 'menu')
@@ -91,6 +91,13 @@ test('a block below a read-only mount is written, and the mount stays read-only'
   } finally {
     execFileSync('umount', [boot])
   }
+})
+
+test('what a host downloads itself goes through its proxy, whose password is not shown', async () => {
+  const proxy = { HTTPS_PROXY: 'http://user:secret@proxy.test:3128', NO_PROXY: 'registry.test' }
+  const say = 'echo "$HTTPS_PROXY refuses, $NO_PROXY does not"; exit 1'
+  const said = await host({ proxy }).change(['/bin/sh', '-c', say])
+  expect(said).toMatch(/: HTTPS_PROXY refuses, registry\.test does not$/)
 })
 
 test('a program that fails says how, and a query that fails is unknown', async () => {

@@ -58,6 +58,8 @@ export interface BootHostDeps {
   readonly root?: string
   readonly overwrite?: (path: string, content: Buffer) => Promise<void>
   readonly freeIn?: (path: string) => Promise<number | undefined>
+  /** Proxy variables for what the host downloads itself. */
+  readonly proxy?: Readonly<Record<string, string>>
 }
 
 export function realBootHost({
@@ -66,6 +68,7 @@ export function realBootHost({
   root = '',
   overwrite = inPlace,
   freeIn = freeBytesIn,
+  proxy = {},
 }: BootHostDeps): BootHost {
   const at = (path: string): string => `${root}${path}`
   const running = async (): Promise<Running> => {
@@ -94,20 +97,31 @@ export function realBootHost({
       for (const step of steps) await carryOut(files, { at, overwrite }, step)
     },
     query: async (command, mostBytes) => {
-      const { problem, stdout } = await run(command, QUERY_TIMEOUT_MS, mostBytes)
+      const { problem, stdout } = await run(command, QUERY_TIMEOUT_MS, defined({ mostBytes }))
       return problem === undefined ? stdout.text : undefined
     },
     change: async (command) => {
-      const { problem, stdout, stderr } = await run(command, CHANGE_TIMEOUT_MS)
-      return problem && `${problem}: ${`${stdout.text}${stderr.text}`.trim().slice(-SHOWN)}`
+      const { problem, stdout, stderr } = await run(command, CHANGE_TIMEOUT_MS, { proxy })
+      const said = withoutProxy(`${stdout.text}${stderr.text}`, proxy)
+      return problem && `${problem}: ${said.trim().slice(-SHOWN)}`
     },
   }
 }
 
-function run([program = '', ...args]: readonly string[], timeoutMs: number, mostBytes?: number) {
-  const call = { program, args, timeoutMs, maxBytes: mostBytes ?? KEPT_BYTES, environment: ENVIRONMENT }
+interface RunOptions {
+  readonly mostBytes?: number
+  readonly proxy?: Readonly<Record<string, string>>
+}
+
+function run([program = '', ...args]: readonly string[], timeoutMs: number, { mostBytes, proxy }: RunOptions = {}) {
+  const environment = { ...ENVIRONMENT, ...proxy }
+  const call = { program, args, timeoutMs, maxBytes: mostBytes ?? KEPT_BYTES, environment }
   return programOutput({ ...call, ...defined({ floodBytes: mostBytes }) })
 }
+
+/** Its address may have a password. */
+const withoutProxy = (text: string, { HTTPS_PROXY: address }: Readonly<Record<string, string>>): string =>
+  address === undefined ? text : text.replaceAll(address, 'HTTPS_PROXY')
 
 async function carryOut(
   files: Files,

@@ -29,12 +29,18 @@ export interface ComponentsNeeds {
 
 export function buildComponents(context: PartsContext, needs: ComponentsNeeds): AllComponents {
   const { base, files, dir, clock, client, machine, session, facts } = context
-  const { address, environment, systemctl, fetcher, platform } = context
+  const { address, environment, systemctl, fetcher, platform, proxy } = context
   const { supervisor, trust, nodeObject, targets, onChange } = needs
   const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts), ground: groundHere(dir) })
   const secrets = { machine, privateKey: async () => session.sealing.privateKey }
   const os = context.isHost
-    ? new HostOs({ host: realBootHost({ files }), files, dir, log: base.log, arch: platform.arch })
+    ? new HostOs({
+        host: realBootHost({ files, ...defined({ proxy }) }),
+        files,
+        dir,
+        log: base.log,
+        arch: platform.arch,
+      })
     : undefined
   const server = new KeptReading(clock, session.serverVersion, () => components.wakeStaged())
   const components: AllComponents = new AllComponents({

@@ -66,6 +66,8 @@ export interface PartsContext extends PartsOptions {
   readonly platform: { readonly os: string; readonly arch: string }
   readonly systemctl: Systemctl | undefined
   readonly fetcher: Fetcher
+  /** Variables of the host's proxy. */
+  readonly proxy: { readonly [name: string]: string } | undefined
   readonly eventsOf: AgentEvents
   readonly known: KnownFields
   readonly target: Target
@@ -79,6 +81,7 @@ export function partsContext(o: PartsOptions): PartsContext {
   const address = config.address ?? (o.isHost ? '127.0.0.1' : loopbackAddress(identity.cluster, machine))
   const binFolder = dirname(o.nodeBinary)
   const systemctl = o.isHost ? systemctlOf() : undefined
+  const proxy = identity.proxy && proxyEnv(identity.proxy)
   return {
     ...o,
     base: { files, dir, clock, random, log },
@@ -94,9 +97,9 @@ export function partsContext(o: PartsOptions): PartsContext {
     fetcher: createFetcher({
       base: identity.artifactBase,
       allowedOrigins: config.allowedOrigins,
-      ...defined({ ca: identity.artifactCa }),
-      ...(identity.proxy !== undefined && { proxy: proxyEnv(identity.proxy) }),
+      ...defined({ ca: identity.artifactCa, proxy }),
     }),
+    proxy,
     eventsOf: agentEvents({ client, clock, machine, machineUid: session.machineUid }),
     known: new KnownFields(log),
     target: {
