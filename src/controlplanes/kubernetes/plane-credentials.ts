@@ -1,5 +1,6 @@
 // The credentials of one control plane of Kubernetes programs: created, renewed and rotated in Secrets of its namespace. A rotation phase ends once all its
 // programs run with the previous phase's credentials; phases pause during a version change or a restore.
+import { memberHosts, type EtcdPlace } from '#api/constructs/control-plane/etcd.ts'
 import { credentials, type CredentialInputs } from '../credentials/graph.ts'
 import { bundleOf, rootIn, sealingKeysIn, type Held } from '../credentials/held.ts'
 import { keepCredentials } from '../credentials/keep.ts'
@@ -123,7 +124,7 @@ function inputsOf({ rotation }: CredentialTools, record: PlaneRecord): Credentia
   if (address === undefined) return undefined
   const namespace = planeNamespace(id)
   return {
-    recipe: kubernetesRecipe({ etcdHosts: [`*.etcd.${namespace}.svc`, 'localhost', '127.0.0.1'] }),
+    recipe: kubernetesRecipe({ etcdHosts: etcdHosts({ namespace, etcd: shape.etcd }) }),
     endpoint: urlOf(address),
     hosts: [`kube-apiserver.${namespace}.svc`, firstOf(shape.network.services)],
     declared: isBusy(record) || isShort(record) ? {} : (rotation?.declared ?? {}),
@@ -149,3 +150,13 @@ function sealedOf(record: PlaneRecord): Sealed {
 
 /** The address of `kubernetes.default` in the cluster. */
 const firstOf = (range: string): string => addressIn(range, 1)
+
+/**
+ * In the certificates of members. A member looks up every name in the certificate of another one, and accepts it only from the address of one of them: a wildcard
+ * has none. A single member has no others, and keeps the certificate that it has.
+ */
+export const etcdHosts = (settings: EtcdPlace): readonly string[] => [
+  ...(settings.etcd.members === 1 ? [`*.etcd.${settings.namespace}.svc`] : memberHosts(settings)),
+  'localhost',
+  '127.0.0.1',
+]

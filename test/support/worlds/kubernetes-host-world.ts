@@ -44,9 +44,10 @@ export const REAL_SHAPE: Partial<ControlPlaneShape> = {
 const ETCDCTL = ['/usr/bin/etcdctl', '/usr/local/bin/etcdctl']
 const assets = (name: string): string => join(process.env['KUBEBUILDER_ASSETS'] ?? '', name)
 /** The etcd of a distribution is older. */
-const PRESENT_VERSIONS = REAL_VERSIONS.map((row) => (existsSync(assets('etcdutl')) ? row : { ...row, etcd: '3.4.23' }))
+export const REAL_ETCD = existsSync(assets('etcdutl')) ? '3.5.30' : '3.4.23'
+const PRESENT_VERSIONS = REAL_VERSIONS.map((row) => ({ ...row, etcd: REAL_ETCD }))
 /** The programs of etcd that take and restore snapshots; etcdctl did all of it before 3.5. */
-const careProgram = (program: string): string | undefined =>
+export const careProgram = (program: string): string | undefined =>
   [assets(program), assets('etcdctl'), ...ETCDCTL].find((file) => existsSync(file))
 
 export const whyNoHost = (): string | undefined => whyNoPrograms() ?? whyNoEtcdHost()

@@ -39,6 +39,17 @@ interface Template {
   }
 }
 
+/** Everything that the inputs ask for. */
+export function madeFor(inputs: CredentialInputs, before: Held = {}): Held {
+  for (let held = before; ;) {
+    const [order] = credentials(inputs, Date.now(), held).orders
+    if (order === undefined) return held
+    const item = carryOut(order, Date.now(), held)
+    const { [order.name]: _, ...others } = held
+    held = item === undefined ? others : { ...others, [order.name]: item }
+  }
+}
+
 export class PlanePrograms {
   readonly folder = mkdtempSync(join(tmpdir(), 'kubenode-plane-'))
   readonly programs = new Programs(thisHost, this.folder)
@@ -68,13 +79,7 @@ export class PlanePrograms {
   /** Makes what the inputs ask for, as the controller does, and answers which Secrets changed. */
   renew(inputs: CredentialInputs = this.inputs): readonly SecretName[] {
     this.inputs = inputs
-    for (;;) {
-      const [order] = credentials(inputs, Date.now(), this.held).orders
-      if (order === undefined) break
-      const item = carryOut(order, Date.now(), this.held)
-      const { [order.name]: _, ...others } = this.held
-      this.held = item === undefined ? others : { ...others, [order.name]: item }
-    }
+    this.held = madeFor(inputs, this.held)
     const files = secretFiles(this.held)
     if (files === undefined) throw new Error('a credential is missing')
     const changed = (Object.keys(files) as SecretName[]).filter(

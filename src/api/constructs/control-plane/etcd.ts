@@ -29,7 +29,14 @@ export const memberName = (n: number): string => `etcd-${n}`
 const memberHost = (n: number, { namespace }: Pick<ControlPlaneSettings, 'namespace'>): string =>
   `${memberName(n)}.${ETCD_SERVICE}.${namespace}.svc`
 
-const members = ({ etcd }: ControlPlaneSettings): readonly number[] => Array.from({ length: etcd.members }, (_, n) => n)
+export interface EtcdPlace {
+  readonly namespace: string
+  readonly etcd: { readonly members: number }
+}
+
+const members = ({ etcd }: EtcdPlace): readonly number[] => Array.from({ length: etcd.members }, (_, n) => n)
+
+export const memberHosts = (place: EtcdPlace): readonly string[] => members(place).map((n) => memberHost(n, place))
 
 export const clientUrl = (n: number, settings: ControlPlaneSettings): string =>
   `https://${memberHost(n, settings)}:${ETCD.client}`

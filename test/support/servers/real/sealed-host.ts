@@ -7,6 +7,8 @@ import type { Place } from './place.ts'
 
 /** One subnet for each link, out of a /16 that documentation and clouds seldom use. */
 const subnet = (n: number, host: 1 | 2): string => `10.213.${n}.${host}`
+/** Its link to this host. */
+export const UPLINK = 'eth0'
 const MOST_HOSTS = 200
 const START_WITHIN_MS = 120_000
 const TOOLS = ['/usr/bin/unshare', '/usr/bin/nsenter', '/usr/sbin/ip', '/usr/sbin/iptables-restore'] as const
@@ -55,8 +57,8 @@ const INSIDE = `
 for folder in /run /var/log /var/lib; do mount -t tmpfs -o mode=755 tmpfs $folder; done
 mkdir /run/lock
 ip link set lo up
-ip address add $1/30 dev eth0
-ip link set eth0 up
+ip address add $1/30 dev ${UPLINK}
+ip link set ${UPLINK} up
 ip route add default via $2
 echo 1 > /proc/sys/net/ipv4/ip_forward
 `
@@ -75,7 +77,7 @@ function link(pid: number): number {
   for (let n = 1; n <= MOST_HOSTS; n++) {
     const name = `kubenode-${n}`
     try {
-      const peer = ['type', 'veth', 'peer', 'name', 'eth0', 'netns', String(pid)]
+      const peer = ['type', 'veth', 'peer', 'name', UPLINK, 'netns', String(pid)]
       execFileSync('ip', ['link', 'add', name, ...peer], { stdio: ['ignore', 'ignore', 'pipe'] })
     } catch (error) {
       last = error
