@@ -274,6 +274,7 @@ export class KubernetesHost implements ControlPlaneHost {
     const record: PlaneRecord = {
       id,
       owner,
+      hasOwnNodes: true,
       etcdToken: `${owner}-${this.#options.clock.now().toString(36)}`,
       shape: nextShape(undefined, withStorageClass(withResources(request.shape, resources), storageClass)),
       ...defined({ defaultResources: resources }),

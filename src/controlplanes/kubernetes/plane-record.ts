@@ -36,6 +36,8 @@ export interface PlaneRecord {
   readonly isFounded?: boolean
   /** All of its members served together once: from then on none starts with an empty volume unless it was removed and added. */
   readonly isWhole?: boolean
+  /** Since members wait for nodes of their own; those of an older control plane may share one, and would be restarted to be told. */
+  readonly hasOwnNodes?: boolean
   readonly shape: ControlPlaneShape
   /** For a Cluster that declares no images: the hub's at its creation, since later ones would replace all pods on the hub at once. */
   readonly defaultResources?: ControlPlaneShape['resources']

@@ -86,6 +86,7 @@ export function settingsOf(
     etcd: {
       ...shape.etcd,
       keepsVolumes: false,
+      hasOwnNodes: record.hasOwnNodes === true,
       isFounded: record.isFounded === true,
       startsEmpty: record.isWhole !== true || record.members?.replacing?.step === 'join',
       token: record.etcdToken,

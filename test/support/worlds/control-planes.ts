@@ -24,6 +24,7 @@ export function planeSettings(more: Partial<ControlPlaneSettings> = {}): Control
       members: 3,
       storage: '8Gi',
       keepsVolumes: true,
+      hasOwnNodes: true,
       isFounded: false,
       startsEmpty: true,
       token: '0b1c',

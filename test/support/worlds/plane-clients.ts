@@ -17,6 +17,7 @@ export const formsOf =
         members: 1,
         storage: '1Gi',
         keepsVolumes: true,
+        hasOwnNodes: true,
         isFounded: false,
         startsEmpty: true,
         token: '0b1c',

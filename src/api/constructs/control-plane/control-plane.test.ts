@@ -46,6 +46,7 @@ const SMALL = planeSettings({
     members: 1,
     storage: '1Gi',
     keepsVolumes: false,
+    hasOwnNodes: true,
     isFounded: false,
     startsEmpty: true,
     token: '0b1c',

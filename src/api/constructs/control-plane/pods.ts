@@ -145,7 +145,10 @@ export function podTemplate(settings: ControlPlaneSettings, program: Program): k
   }
 }
 
-/** Members of a quorum never share a node, so that losing one does not lose two. Other pods only prefer it. */
+/**
+ * Members of a quorum never share a node, so that losing one does not lose two. Other pods only prefer it. Without the number of nodes a scheduler puts all members on
+ * a single node if the hub has no other.
+ */
 function spread(settings: ControlPlaneSettings, part: Part): k8s.TopologySpreadConstraint[] {
   const matchLabels = selectorOf(settings, part)
   const over = (topologyKey: string, whenUnsatisfiable: string) => ({
@@ -154,9 +157,13 @@ function spread(settings: ControlPlaneSettings, part: Part): k8s.TopologySpreadC
     whenUnsatisfiable,
     labelSelector: { matchLabels },
   })
-  const isQuorum = part === 'etcd' && settings.etcd.members > 1
+  const { members, hasOwnNodes } = settings.etcd
+  const isQuorum = part === 'etcd' && members > 1
   return [
-    over('kubernetes.io/hostname', isQuorum ? 'DoNotSchedule' : 'ScheduleAnyway'),
+    {
+      ...over('kubernetes.io/hostname', isQuorum ? 'DoNotSchedule' : 'ScheduleAnyway'),
+      ...(isQuorum && hasOwnNodes && { minDomains: members }),
+    },
     over('topology.kubernetes.io/zone', 'ScheduleAnyway'),
   ]
 }

@@ -36,6 +36,8 @@ export interface ControlPlaneSettings {
     readonly storageClass?: string
     /** Whether volumes outlive the control plane. */
     readonly keepsVolumes: boolean
+    /** Whether members wait for a node of their own on a hub that has fewer nodes. */
+    readonly hasOwnNodes: boolean
     /** The first members start the cluster; a replaced one joins it. */
     readonly isFounded: boolean
     /** Whether a member with an empty volume may start: until all have served together, and while a removed one joins again. */
