@@ -1,6 +1,6 @@
 // Applies a control plane's objects in its namespace, reads the state of its workloads, and removes them. The namespace contains nothing else, so it is its own
 // inventory.
-import { CREDENTIALS_ANNOTATION, selectorOf } from '#api/constructs/control-plane/labels.ts'
+import { CREDENTIALS_ANNOTATION, OURS, PART_OF, selectorOf } from '#api/constructs/control-plane/labels.ts'
 import { PARTS, type ControlPlaneSettings, type Part } from '#api/constructs/control-plane/settings.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -58,8 +58,9 @@ const REMOVABLE: readonly ResourceType[] = [
   of('v1', 'Secret'),
 ]
 
-/** Every cluster creates these in every namespace. */
-const OF_THE_CLUSTER = new Set(['kube-root-ca.crt'])
+/** Clusters, and programs in them, put ConfigMaps of their own into every namespace, again and again. */
+const isOfOthers = ({ kind }: ResourceType, { metadata }: KubeObject): boolean =>
+  kind === 'ConfigMap' && metadata.labels?.[PART_OF] !== OURS
 
 export interface Place {
   readonly client: KubeClient
@@ -192,7 +193,7 @@ export async function removeObjects(
   for (const type of [...REMOVABLE, CLAIMS])
     for (const object of await listAll(client, type, { ...optionsOf(place), namespace })) {
       const { name = '', deletionTimestamp } = object.metadata
-      if (OF_THE_CLUSTER.has(name) || isKept(type, name)) continue
+      if (isOfOthers(type, object) || isKept(type, name)) continue
       left.push(`${type.kind} ${name}`)
       if (deletionTimestamp === undefined)
         await client.delete(type, { namespace, name }, { ...optionsOf(place), propagationPolicy: 'Background' })

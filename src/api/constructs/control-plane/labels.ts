@@ -4,6 +4,8 @@ import type { ControlPlaneSettings, Part } from './settings.ts'
 const NAME = 'app.kubernetes.io/name'
 const INSTANCE = 'app.kubernetes.io/instance'
 const COMPONENT = 'app.kubernetes.io/component'
+export const PART_OF = 'app.kubernetes.io/part-of'
+export const OURS = 'kubenode'
 
 /** Digest of what a program reads: a change replaces its pods. */
 export const CREDENTIALS_ANNOTATION = 'kubenode.io/credentials'
@@ -20,7 +22,7 @@ export const selectorOf = ({ cluster }: Named, part: Part): Readonly<Record<stri
 export const commonLabels = ({ cluster }: Named): Readonly<Record<string, string>> => ({
   [NAME]: 'kubenode-control-plane',
   [INSTANCE]: cluster,
-  'app.kubernetes.io/part-of': 'kubenode',
+  [PART_OF]: OURS,
 })
 
 /** For snapshot and restore Jobs, which no Service selects. */
