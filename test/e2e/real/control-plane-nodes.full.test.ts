@@ -28,6 +28,7 @@ import { kubernetesHostWorld, REAL_SHAPE, whyNoHost } from '#test/support/worlds
 import { noMachines } from '../agent-host/machine.ts'
 import { JoinWorld } from './join-world.ts'
 import { whyNoPackages } from './kubeadm-host.ts'
+import { doorObjects } from './kubelet-door.ts'
 import { whyNoWeb } from './node-world.ts'
 import { ownAddress, PlaneNode, whyNoAddress } from './plane-node.ts'
 
@@ -43,7 +44,6 @@ const BUSYBOX = '/bin/busybox'
 const IMAGE = 'kubenode.test/talker:1'
 const WRITTEN = 'written'
 const TOKEN = 'abcdef.0123456789abcdef'
-const BOOTSTRAPPERS = 'system:bootstrappers:test'
 const why = whyNoHost() ?? whyNoPrograms(['kubelet']) ?? noMachines() ?? whyNoWeb() ?? whyNoPackages() ?? whyNoAddress()
 const connect = (config: ConstructorParameters<typeof HttpKubeClient>[0]) => new HttpKubeClient(config)
 
@@ -137,7 +137,7 @@ test(
     await until('the control plane', runs)
     note('the control plane runs')
     const first = await server()
-    await new Kubectl(first).apply(DOOR_OBJECTS)
+    await new Kubectl(first).apply(doorObjects(TOKEN))
     const joins = new JoinWorld(first)
     ending.push(() => joins.stop())
     await joins.start()
@@ -337,33 +337,6 @@ async function startHook() {
     ],
   }
 }
-
-const group = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: BOOTSTRAPPERS }
-const bound = (name: string, role: string) => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRoleBinding',
-  metadata: { name },
-  roleRef: { apiGroup: group.apiGroup, kind: 'ClusterRole', name: role },
-  subjects: [group],
-})
-
-/** As kubeadm has them: the controller manager approves the first certificate of a kubelet with a token. */
-const DOOR_OBJECTS = [
-  bound('test-bootstrap', 'system:node-bootstrapper'),
-  bound('test-approve', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient'),
-  {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    type: 'bootstrap.kubernetes.io/token',
-    metadata: { name: `bootstrap-token-${TOKEN.split('.')[0] ?? ''}`, namespace: 'kube-system' },
-    stringData: {
-      'token-id': TOKEN.split('.')[0],
-      'token-secret': TOKEN.split('.')[1],
-      'usage-bootstrap-authentication': 'true',
-      'auth-extra-groups': BOOTSTRAPPERS,
-    },
-  },
-]
 
 const podOn = (node: string) => ({
   apiVersion: 'v1',

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RealCluster } from '#test/support/servers/real/cluster.ts'
+import { namesFrom } from '#test/support/servers/real/cluster-names.ts'
 import { importLayout } from '#test/support/servers/real/node.ts'
 import { PAUSE_IMAGE } from '#test/support/servers/real/pause-image.ts'
 import { programFile } from '#test/support/servers/real/programs.ts'
@@ -11,6 +12,7 @@ import { until } from '#test/support/tools/processes.ts'
 import { debFiles } from '../agent-host/debs.ts'
 import { HostMachine } from '../agent-host/machine.ts'
 import { addDownloaders } from './downloaders.ts'
+import { type Door, doorFiles } from './kubelet-door.ts'
 import { KubeletGround } from './kubelet-ground.ts'
 
 const BRIDGE = 'nodes'
@@ -121,27 +123,47 @@ export function addPackages({ root, folder }: HostMachine): void {
   if (!addDownloaders(root)) throw new Error('Debian’s packages cannot be fetched')
 }
 
+interface KubeadmOptions {
+  /** Folders of this host that it has at the same path, as machines have storage of a network. */
+  readonly shared?: readonly string[]
+  /** Its kubelet waits until it joins another cluster, and its pods ask for names on the machine itself. */
+  readonly isOfAnother?: boolean
+}
+
 export class KubeadmHost {
   readonly name: string
   readonly machine: HostMachine
   readonly #number: number
   readonly #cluster: RealCluster
 
+  readonly #isOfAnother: boolean
+
   /** `number`: the first is 1. */
-  constructor(cluster: RealCluster, name: string, number: number, folder: string) {
+  constructor(
+    cluster: RealCluster,
+    name: string,
+    number: number,
+    folder: string,
+    { shared = [], isOfAnother = false }: KubeadmOptions = {},
+  ) {
     this.name = name
     this.#number = number
     this.#cluster = cluster
+    this.#isOfAnother = isOfAnother
     this.#ground = new KubeletGround(join(folder, name))
     this.machine = new HostMachine(this.#ground.binds, {
       name,
       onReboot: () => this.#ground.clearKernelLog(),
       network: { namespace: cluster.host.network, bridge: BRIDGE },
-      writable: this.#ground.writable,
+      writable: [...this.#ground.writable, ...shared.map((path) => `${path}:${path}`)],
     })
   }
 
   readonly #ground: KubeletGround
+
+  get address(): string {
+    return addressOf(this.#number)
+  }
 
   async boot(images: readonly string[]): Promise<void> {
     await this.#layOut()
@@ -151,6 +173,12 @@ export class KubeadmHost {
     this.systemctl('enable', '--now', 'containerd')
     await until('containerd', () => (this.machine.run('ctr', 'version').code === 0 ? true : undefined), UP_WITHIN_MS)
     for (const layout of images) importLayout(this.ctr, this.scratch, layout)
+    if (!this.#isOfAnother) this.systemctl('enable', '--now', 'kubelet')
+  }
+
+  /** As `kubeadm join` does. */
+  join(door: Door): void {
+    for (const [path, content] of Object.entries(doorFiles(door))) this.put(path, content)
     this.systemctl('enable', '--now', 'kubelet')
   }
 
@@ -210,9 +238,13 @@ export class KubeadmHost {
     this.put('/usr/lib/systemd/system/kubelet.service', KUBELET_UNIT)
     this.put('/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf', KUBEADM_DROP_IN)
     this.put('/etc/default/kubelet', 'KUBELET_EXTRA_ARGS=\n')
-    this.put('/var/lib/kubelet/config.yaml', JSON.stringify(KUBELET_CONFIG), 0o640, 4)
+    const names = this.#isOfAnother
+      ? { clusterDNS: [this.address], clusterDomain: 'cluster.local' }
+      : namesFrom(this.#cluster.host)
+    this.put('/var/lib/kubelet/config.yaml', JSON.stringify({ ...KUBELET_CONFIG, ...names }), 0o640, 4)
     const flags = `--node-ip=${addressOf(this.#number)} --hostname-override=${this.name}`
     this.put('/var/lib/kubelet/kubeadm-flags.env', `KUBELET_KUBEADM_ARGS="${flags}"\n`)
+    if (this.#isOfAnother) return
     const { pki } = this.#cluster
     mkdirSync(join(root, 'etc/kubernetes/pki'), { recursive: true })
     copyFileSync(pki.file('ca.crt'), join(root, 'etc/kubernetes/pki/ca.crt'))

@@ -7,22 +7,12 @@ import { importLayout } from '#test/support/servers/real/node.ts'
 import { until } from '#test/support/tools/processes.ts'
 import { HostMachine } from '../agent-host/machine.ts'
 import { addPackages, CONTAINERD_CONFIG, KUBEADM_DROP_IN, KUBELET_CONFIG, KUBELET_UNIT } from './kubeadm-host.ts'
+import { AUTHORITIES, type Door, doorFiles, kubeconfig, OWN } from './kubelet-door.ts'
 import { KubeletGround } from './kubelet-ground.ts'
 
 const UP_WITHIN_MS = 200_000
 const KUBELET_PORT = 10_250
 const HEALTH_PORT = 10_248
-const BOOTSTRAP = '/etc/kubernetes/bootstrap-kubelet.conf'
-const OWN = '/etc/kubernetes/kubelet.conf'
-const AUTHORITIES = '/etc/kubernetes/pki/ca.crt'
-
-/** How a kubelet finds its control plane: as `kubeadm join` writes it. */
-export interface Door {
-  readonly url: string
-  /** PEM. */
-  readonly authorities: string
-  readonly token: string
-}
 
 /** A kubelet takes no address of loopback. */
 export const ownAddress = (): string | undefined =>
@@ -79,9 +69,8 @@ export class PlaneNode {
   }
 
   /** The first time, and as the runbook has a kubelet ask for a certificate of a new authority. */
-  join({ url, authorities, token }: Door): void {
-    this.#put(AUTHORITIES, authorities)
-    this.#put(BOOTSTRAP, kubeconfig(url, authorities, `token: ${token}`))
+  join(door: Door): void {
+    for (const [path, content] of Object.entries(doorFiles(door))) this.#put(path, content)
     for (const path of [OWN, '/var/lib/kubelet/pki'])
       this.#ok('sh', '-c', `if [ -e ${path} ]; then rm -rf ${path}.before && mv ${path} ${path}.before; fi`)
     this.#ok('systemctl', 'enable', 'kubelet')
@@ -127,22 +116,3 @@ export class PlaneNode {
     return out
   }
 }
-
-const kubeconfig = (url: string, authorities: string, ...user: readonly string[]): string => `apiVersion: v1
-kind: Config
-clusters:
-  - name: own
-    cluster:
-      server: ${url}
-      certificate-authority-data: ${Buffer.from(authorities).toString('base64')}
-users:
-  - name: kubelet
-    user:
-${user.map((line) => `      ${line}`).join('\n')}
-contexts:
-  - name: own
-    context:
-      cluster: own
-      user: kubelet
-current-context: own
-`

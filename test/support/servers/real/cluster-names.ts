@@ -1,50 +1,55 @@
-// In place of CoreDNS: answers what pods of a sealed host ask for names of Services and of the pods behind them. IPv4 and UDP only.
+// In place of CoreDNS: answers what pods of a sealed host ask for names of Services and of the pods behind them, from the API. IPv4 and UDP only.
 import { createSocket } from 'node:dgram'
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
 import type { SealedHost } from './sealed-host.ts'
+import { answerOf, type Names } from './dns-answers.ts'
+import { services, slices, valuesOf } from './service-rules.ts'
 
+const DOMAIN = 'cluster.local'
 const PORT = 53
 const LOOK_EVERY_MS = 300
-/** Also of a record before its data. */
-const HEADER_BYTES = 12
-const ADDRESS_TYPE = 1
-const TTL_SECONDS = 1
-/** A response with recursion, and one for a name that does not exist. */
-const [ANSWERED, NO_NAME] = [0x81_80, 0x81_83]
-/** The name of the question, once more. */
-const SAME_NAME = 0xc0_0c
 
-/** By name without the domain. */
-export type Names = ReadonlyMap<string, readonly string[]>
+/** Settings of a kubelet. */
+export const namesFrom = ({ outside }: Pick<SealedHost, 'outside'>) => ({
+  clusterDNS: [outside],
+  clusterDomain: DOMAIN,
+})
 
-/** Undefined for what is no question. */
-function answerOf(asked: Buffer, names: Names): Buffer | undefined {
-  const labels: string[] = []
-  let at = HEADER_BYTES
-  for (let size = asked[at]; size !== undefined && size !== 0; size = asked[at]) {
-    labels.push(asked.toString('latin1', at + 1, at + 1 + size))
-    at += 1 + size
+/** A Service has its own address, or those of its endpoints, and then each endpoint with a host name has a name too. */
+function namesOf(all: readonly KubeObject[], endpoints: readonly KubeObject[]): Names {
+  const names = new Map<string, string[]>()
+  const add = (name: string, addresses: readonly string[]): void =>
+    void names.set(name, [...(names.get(name) ?? []), ...addresses])
+  for (const { metadata, spec } of all) {
+    const { clusterIP } = isObject(spec) ? spec : {}
+    const own = `${metadata.name}.${metadata.namespace}.svc`
+    add(own, typeof clusterIP === 'string' && clusterIP !== 'None' ? [clusterIP] : [])
+    if (clusterIP !== 'None') continue
+    for (const slice of endpoints) {
+      const of = slice.metadata.labels?.['kubernetes.io/service-name']
+      if (of !== metadata.name || slice.metadata.namespace !== metadata.namespace) continue
+      if (slice['addressType'] !== 'IPv4') continue
+      for (const { addresses, hostname, conditions } of valuesOf(slice['endpoints'])) {
+        if (isObject(conditions) && conditions['ready'] === false) continue
+        const found = Array.isArray(addresses) ? addresses.map(String) : []
+        add(own, found)
+        if (typeof hostname === 'string') add(`${hostname}.${own}`, found)
+      }
+    }
   }
-  const end = at + 5
-  if (asked.length < end) return undefined
-  const [, name] = /^(.*)\.cluster\.local$/.exec(labels.join('.').toLowerCase()) ?? []
-  const found = names.get(name ?? '')
-  const addresses = asked.readUInt16BE(at + 1) === ADDRESS_TYPE ? (found ?? []) : []
-  const header = Buffer.alloc(HEADER_BYTES)
-  asked.copy(header, 0, 0, 2)
-  for (const [n, value] of [found === undefined ? NO_NAME : ANSWERED, 1, addresses.length].entries())
-    header.writeUInt16BE(value, 2 + 2 * n)
-  const records = addresses.map((address) => {
-    const record = Buffer.alloc(HEADER_BYTES)
-    for (const [n, value] of [SAME_NAME, ADDRESS_TYPE, 1, 0, TTL_SECONDS, 4].entries())
-      record.writeUInt16BE(value, 2 * n)
-    return Buffer.concat([record, Buffer.from(address.split('.').map(Number))])
-  })
-  return Buffer.concat([header, asked.subarray(HEADER_BYTES, end), ...records])
+  return names
 }
 
 export interface ClusterNames {
   stop(): Promise<void>
 }
+
+/** Of a whole cluster. */
+export const namesIn = (client: KubeClient) => async (): Promise<Names> =>
+  namesOf(await listAll(client, services), await listAll(client, slices))
 
 export async function serveNames({ outside }: SealedHost, look: () => Promise<Names>): Promise<ClusterNames> {
   let names: Names = new Map()

@@ -4,6 +4,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { isObject } from '#lib/json.ts'
 import { until } from '#test/support/tools/processes.ts'
+import { namesIn, serveNames } from './cluster-names.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { type RealNode, startNode, whyNoNode } from './node.ts'
 import { whyNoPrograms } from './programs.ts'
@@ -37,6 +38,8 @@ export async function startCluster(): Promise<RealCluster> {
       clientCertificate: { cert: { data: cert }, key: { data: key } },
     })
     ends.push(async () => admin.close())
+    const names = await serveNames(host, namesIn(admin))
+    ends.push(() => names.stop())
     const node = await startNode(host, plane, NODE_NAME)
     ends.push(() => node.stop())
     // Ends first: it asks an API server that ends with the node.

@@ -6,10 +6,11 @@ import { until } from '#test/support/tools/processes.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { Programs, untilUp } from './place.ts'
 import { PAUSE_IMAGE, pauseLayout } from './pause-image.ts'
+import { namesFrom } from './cluster-names.ts'
 import { programFile, whyNoPrograms } from './programs.ts'
 import { whyNoSealedHost, type SealedHost } from './sealed-host.ts'
 
-export const POD_RANGE = '10.244.0.0/24'
+const POD_RANGE = '10.244.0.0/24'
 const [CONTAINERD, CTR, RUNC, CNI] = ['/usr/bin/containerd', '/usr/bin/ctr', '/usr/sbin/runc', '/usr/lib/cni'] as const
 const CNI_PLUGINS = ['bridge', 'host-local', 'loopback'].map((name) => join(CNI, name))
 const CGROUPS = '/sys/fs/cgroup'
@@ -58,7 +59,7 @@ export async function startNode(host: SealedHost, { folder, pki }: ControlPlane,
     for (const folderOf of cgroupFolders(group)) mkdirSync(folderOf, { recursive: true })
     const serving = await pki.ca.server([host.address, name])
     pki.write(`kubelet-${name}`, serving)
-    writeFileSync(join(home, 'kubelet.json'), JSON.stringify(kubeletConfig(home, socket, group, { name, pki })))
+    writeFileSync(join(home, 'kubelet.json'), JSON.stringify(kubeletConfig(home, socket, group, { name, pki, host })))
     writeFileSync(join(home, 'resolv.conf'), '')
     programs.start('kubelet', programFile('kubelet'), [
       `--config=${join(home, 'kubelet.json')}`,
@@ -122,7 +123,7 @@ const kubeletConfig = (
   home: string,
   socket: string,
   group: string,
-  { name, pki }: { readonly name: string; readonly pki: ControlPlane['pki'] },
+  { name, pki, host }: { readonly name: string; readonly pki: ControlPlane['pki']; readonly host: SealedHost },
 ) => ({
   apiVersion: 'kubelet.config.k8s.io/v1beta1',
   kind: 'KubeletConfiguration',
@@ -145,6 +146,7 @@ const kubeletConfig = (
   podLogsDir: join(home, 'pods'),
   volumePluginDir: join(home, 'plugins'),
   resolvConf: join(home, 'resolv.conf'),
+  ...namesFrom(host),
   registerNode: true,
 })
 

@@ -4,11 +4,16 @@ import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
-import { POD_RANGE } from './node.ts'
-import type { SealedHost } from './sealed-host.ts'
+import { UPLINK, type SealedHost } from './sealed-host.ts'
 
-const services: ResourceType = { group: '', version: 'v1', kind: 'Service', plural: 'services', namespaced: true }
-const slices: ResourceType = {
+export const services: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Service',
+  plural: 'services',
+  namespaced: true,
+}
+export const slices: ResourceType = {
   group: 'discovery.k8s.io',
   version: 'v1',
   kind: 'EndpointSlice',
@@ -25,7 +30,7 @@ interface Port {
 }
 
 type Values = readonly Readonly<Record<string, unknown>>[]
-const valuesOf = (v: unknown): Values => (Array.isArray(v) ? v.filter(isObject) : [])
+export const valuesOf = (v: unknown): Values => (Array.isArray(v) ? v.filter(isObject) : [])
 
 /** `ADDRESS:PORT` of each ready endpoint of a port. */
 function endpointsOf({ metadata }: KubeObject, port: Port, all: readonly KubeObject[]): readonly string[] {
@@ -70,13 +75,16 @@ function rulesOf(all: readonly KubeObject[], endpoints: readonly KubeObject[]): 
   return `${[...nat, '*filter', ':KUBENODE-REFUSES - [0:0]', ...refuses, 'COMMIT'].join('\n')}\n`
 }
 
-/** Replies to pods on the same bridge would not come back the way that they went, so all led connections are masqueraded. */
+/**
+ * Replies to pods on the same bridge would not come back the way that they went, so all led connections are masqueraded. Pods see each other's addresses: members of
+ * an etcd compare them with their names.
+ */
 const FRAME = `*nat
 :KUBENODE-LEADS - [0:0]
 -A PREROUTING -j KUBENODE-LEADS
 -A OUTPUT -j KUBENODE-LEADS
 -A POSTROUTING -m conntrack --ctstate DNAT -j MASQUERADE
--A POSTROUTING -s ${POD_RANGE} ! -d ${POD_RANGE} -j MASQUERADE
+-A POSTROUTING -o ${UPLINK} -j MASQUERADE
 COMMIT
 *filter
 :KUBENODE-REFUSES - [0:0]
