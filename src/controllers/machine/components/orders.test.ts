@@ -205,6 +205,14 @@ describe('the order to switch', () => {
     expect(components).toEqual([{ ...ordered, part: 'set/base step 2 slice 1' }])
   })
 
+  test('is the attempt of the slice that switches it, so that this slice does not try a failed version again', () => {
+    const later = claim('Switching')
+    const slices = later.slices.map((s) => ({ ...s, startedAt: '2026-01-05T00:10:00Z' }))
+    const prepared = { ...order, slice: '2026-01-05T00:00:00Z' }
+    const { components } = planOrders({ ...ready, components: [prepared], claims: [{ ...later, slices }] })
+    expect(components).toEqual([{ ...ordered, slice: '2026-01-05T00:10:00Z' }])
+  })
+
   test('keeps the part that the version was prepared for under a permit of an earlier program, and after it is cleared', () => {
     const prepared = { ...order, part: 'set/base step 1 slice 1' }
     const { components } = planOrders({ ...ready, components: [prepared] })

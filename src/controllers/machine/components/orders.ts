@@ -7,6 +7,7 @@ import { type ComponentTarget, isAttemptOver } from '#api/protocol/component-ord
 import { whyNotAllowed } from '#api/protocol/permit-allows.ts'
 import { isActiveIn, partOfPermit, partRef } from '#api/protocol/part.ts'
 import { type OrderFacts, START_REPORTED_WITHIN_MS, nextOrderState } from '#api/protocol/switch.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { parseVersion } from '#lib/semver.ts'
 import { permitAnswer } from '#permits/permits.ts'
@@ -154,13 +155,15 @@ function isReadyOrOver(input: OrderInput, order: ComponentOrder): boolean {
 }
 
 /**
- * Takes slice or batch from the permit: a batch is known only by its permit, and a slice may switch what an earlier one prepared.
+ * Takes slice or batch from the permit: a batch is known only by its permit, and a slice may switch what an earlier one prepared. It is then the attempt of the
+ * later one: as the attempt of a slice that is over, its failure would be forgotten, and the version tried once more.
  * Permits of older releases name neither.
  */
-function ofItsPart({ permits }: OrderInput, order: ComponentOrder, name: string): ComponentOrder {
+function ofItsPart({ permits, claims }: OrderInput, order: ComponentOrder, name: string): ComponentOrder {
   const permit = permits.find((p) => p.metadata.name === name)
   const part = permit && partOfPermit(permit.spec)
-  return part === undefined ? order : { ...order, part: partRef(part) }
+  const slice = claims.flatMap((c) => c.slices).find((w) => w.permit === name)
+  return { ...order, ...defined({ slice: slice?.startedAt }), ...(part !== undefined && { part: partRef(part) }) }
 }
 
 /** Its agent would refuse the order after a useless drain. */
