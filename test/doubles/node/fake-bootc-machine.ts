@@ -112,7 +112,7 @@ export class FakeBootcMachine {
 
   /** A shutdown makes the staged deployment the default; a power cut loses it. Then GRUB boots. */
   async boot(how: 'Shutdown' | 'PowerCut' = 'PowerCut'): Promise<void> {
-    const staged = how === 'Shutdown' && (await this.#isThere(STAGED)) && !(await this.#isThere(LOCK_FILE))
+    const staged = how === 'Shutdown' && (await this.#isStagedForShutdown())
     // Only what runs and what is staged remain.
     if (staged) await this.#setOrder([JSON.parse(await this.#text(STAGED)) as FakeDeployment, this.booted])
     for (const path of [STAGED, LOCK_FILE, REBOOT_REQUEST]) await this.disk.remove(path)
@@ -147,17 +147,37 @@ export class FakeBootcMachine {
     return this.#isThere(STAGED)
   }
 
+  /** The digest that a shutdown now makes the default. */
+  async atShutdown(): Promise<string> {
+    if (await this.#isStagedForShutdown()) return (JSON.parse(await this.#text(STAGED)) as FakeDeployment).digest
+    return (await this.#order())[0]?.digest ?? ''
+  }
+
+  /** The digest that boots if the power goes now. */
+  async afterPowerCut(): Promise<string> {
+    return (await this.#choice()).found.digest
+  }
+
+  async #isStagedForShutdown(): Promise<boolean> {
+    return (await this.#isThere(STAGED)) && !(await this.#isThere(LOCK_FILE))
+  }
+
   /** Which entry boots, and what GRUB writes before it does. */
   async #grub(): Promise<FakeDeployment> {
+    const { found, environment } = await this.#choice()
+    await this.setEnvironment(environment)
+    return found
+  }
+
+  async #choice() {
     const { boot_counter: counter, boot_success: success, ...rest } = await this.environment()
     const order = await this.#order()
     const isCounting = counter !== undefined && success === '0'
     const isOver = isCounting && (counter === '0' || counter === '-1')
     const left = isOver ? '-1' : isCounting ? String(Number(counter) - 1) : counter
-    await this.setEnvironment({ ...rest, boot_success: '0', ...defined({ boot_counter: left }) })
     const found = order[isOver ? 1 : 0] ?? order[0]
     if (found === undefined) throw new Error('no deployment')
-    return found
+    return { found, environment: { ...rest, boot_success: '0', ...defined({ boot_counter: left }) } }
   }
 
   async #query(command: readonly string[]): Promise<string | undefined> {

@@ -39,7 +39,7 @@ import {
 } from '#test/support/fleets/rollout-fleet.ts'
 import { VIRTUAL_EPOCH_MS } from '#test/support/clocks/virtual-clock.ts'
 import type { Actor } from '../process.ts'
-import type { Kernels } from './kernels.ts'
+import type { BootLoaders } from './kernels.ts'
 import { Reboots } from './reboots.ts'
 import type { World } from '../world.ts'
 import { type Rested, restedCopy } from './rested.ts'
@@ -116,7 +116,7 @@ export class Agents {
   fleet: (Pick<HollowFleet, 'node' | 'add' | 'remove'> & Partial<Pick<HollowFleet, 'reboot'>>) | undefined
   readonly reboots = new Reboots()
   /** Where versions are kernels. */
-  kernels: Kernels | undefined
+  kernels: BootLoaders | undefined
 
   constructor(scale: Scale) {
     this.scale = scale

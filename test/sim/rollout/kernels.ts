@@ -3,6 +3,15 @@ import type { ComponentRecord } from '#agent/components/record.ts'
 import type { OsPort } from '#agent/os/port.ts'
 import { isAtRest } from '#agent/components/record.ts'
 
+/** What machines boot, and what their agents do about it. */
+export interface BootLoaders {
+  port(machine: string): OsPort
+  /** `panics`: what was armed does not come up, and the machine boots again by itself. */
+  boot(machine: string, how: 'Shutdown' | 'PowerCut', panics: boolean): void
+  /** Of machines that are up. */
+  problem(records: ReadonlyMap<string, readonly ComponentRecord[]>): string | undefined
+}
+
 export const kernelOf = (version: string): string => `6.${version}`
 
 interface Loader {
@@ -19,11 +28,9 @@ export interface KernelsOptions {
   readonly armsForGood?: boolean | undefined
 }
 
-export class Kernels {
+export class Kernels implements BootLoaders {
   readonly #o: KernelsOptions
   readonly #loaders = new Map<string, Loader>()
-  /** Kernels that did not come up and were followed by the default. */
-  fallbacks = 0
 
   constructor(o: KernelsOptions) {
     this.#o = o
@@ -40,11 +47,9 @@ export class Kernels {
     return loader
   }
 
-  /** `panics`: the armed kernel does not come up, and the machine boots again by itself. */
-  boot(machine: string, panics = false): void {
+  boot(machine: string, _how: 'Shutdown' | 'PowerCut', panics: boolean): void {
     const loader = this.#of(machine)
     const { once, byDefault } = loader
-    if (panics && once !== undefined) this.fallbacks++
     loader.running = panics ? byDefault : (once ?? byDefault)
     loader.once = undefined
   }
@@ -90,11 +95,8 @@ export class Kernels {
       const record = all.find((r) => r.component === this.#o.component)
       const loader = this.#of(machine)
       if (record === undefined) continue
-      const { current, open, state } = record
-      // Committed right after it is confirmed.
-      const isSettling = open?.phase === 'Probing'
-      const kept = kernelOf((open === undefined ? current : open.from)?.version ?? this.#o.first)
-      const next = isSettling ? kernelOf(open.to.version) : kept
+      const { state } = record
+      const [kept, next] = keptBy(record, this.#o.first).map(kernelOf)
       if (loader.byDefault !== kept && loader.byDefault !== next)
         return `${machine}: ${loader.byDefault} boots by default, and ${kept} is kept (${state})`
       if (isAtRest(record) && loader.once !== undefined) return `${machine}: ${loader.once} boots next (${state})`
@@ -102,4 +104,10 @@ export class Kernels {
     }
     return undefined
   }
+}
+
+/** The version that a machine keeps, and the one that it may keep already: it is committed right after it is confirmed. */
+export function keptBy({ current, open }: ComponentRecord, first: string): readonly [string, string] {
+  const kept = (open === undefined ? current : open.from)?.version ?? first
+  return [kept, open?.phase === 'Probing' ? open.to.version : kept]
 }

@@ -2,8 +2,8 @@
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { RETURNS_WITHIN_MS } from '#api/protocol/rebooting.ts'
 import type { Clock } from '#lib/clock.ts'
-import type { Random } from '#lib/random.ts'
-import type { Provider } from '#providers/port.ts'
+import { seededRandom } from '#lib/random.ts'
+import type { Host, Provider } from '#providers/port.ts'
 import { overridden } from '#test/doubles/providers/memory-provider.ts'
 import type { World } from '../world.ts'
 import type { Agents } from './fleet.ts'
@@ -19,7 +19,7 @@ const SETTLED_MS = 15 * MINUTE_MS
 /** How a machine comes back from one reboot that its agent requested. */
 export type Boot =
   | 'Returns'
-  /** Still within the limit. */
+  /** Ten minutes and more, still within the limit. */
   | 'Slow'
   /** Down until the provider restarts it, or a person does. */
   | 'Hangs'
@@ -41,9 +41,13 @@ export type Boot =
 /** What a provider does with an order to restart a host. */
 export type Power = 'Does' | 'Lies' | 'Refuses' | 'Unclear' | 'Late' | 'Twice'
 
+/** What a provider says about the power of a host: off and it is not, on and it is not, or it does not answer. */
+export type Told = 'Truth' | 'Off' | 'On' | 'Nothing'
+
 export interface Weather {
   readonly boot: () => Boot
   readonly power: () => Power
+  readonly told: () => Told
   /** A planted bug: agents take the request for the beginning of the boot. */
   readonly forgets?: boolean
   /** A planted bug: a kernel is the default before it was healthy. */
@@ -64,17 +68,28 @@ export const BOOTS: readonly Boot[] = [
 ]
 export const POWERS: readonly Power[] = ['Does', 'Lies', 'Refuses', 'Unclear', 'Late', 'Twice']
 
+const TOLD: readonly Told[] = ['Truth', 'Off', 'On', 'Nothing']
+export const TALES = { Off: 'said to be off and is not', On: 'said to be on and is not' }
+
 /** Half of the boots are fine, or no rollout would get anywhere. */
-export const badWeather = (random: Random): Weather => ({
-  boot: () => (random.below(2) === 0 ? 'Returns' : (BOOTS[random.below(BOOTS.length)] ?? 'Returns')),
-  power: () => POWERS[random.below(POWERS.length)] ?? 'Does',
-})
+export function badWeather(seed: number): Weather {
+  const random = seededRandom(seed * 6_997 + 5)
+  const tales = seededRandom(seed * 6_991 + 7)
+  return {
+    boot: () => (random.below(2) === 0 ? 'Returns' : (BOOTS[random.below(BOOTS.length)] ?? 'Returns')),
+    power: () => POWERS[random.below(POWERS.length)] ?? 'Does',
+    told: () => TOLD[tales.below(TOLD.length)] ?? 'Truth',
+  }
+}
 
 /** As the fleet of a rollout begins. */
 const FIRST_BOOT = 'boot'
 const LAST_REPORT_MS = 1_000
 
-const GOOD_WEATHER: Weather = { boot: () => 'Returns', power: () => 'Does' }
+/** A provider notices in the end that a host is up. */
+const TALE_MS = 10 * MINUTE_MS
+
+const GOOD_WEATHER: Weather = { boot: () => 'Returns', power: () => 'Does', told: () => 'Truth' }
 
 interface Request {
   readonly machine: string
@@ -101,6 +116,9 @@ export class Reboots {
   /** The version that a machine was rebooted for and that its boot did not bring. */
   readonly #oldKernel = new Map<string, string | undefined>()
   readonly #generation = new Map<string, number>()
+  /** Machines whose next boot follows an orderly shutdown. */
+  readonly #isShutDown = new Set<string>()
+  readonly #told = new Map<string, Told>()
   /** To the provider, by reboot. */
   readonly #orders = new Map<string, number>()
   /** What happened and was not counted yet. */
@@ -145,6 +163,8 @@ export class Reboots {
     if (!isBack && this.#overdue.has(attempt)) this.#wrong ??= `${attempt}: rebooted again for a version that hung`
     this.#under.set(machine, { attempt, isBack, at: clock.now(), boot: this.#bootOf(machine) })
     this.count++
+    this.#isShutDown.add(machine)
+    this.#told.set(machine, this.weather.told())
     this.#go(machine, this.weather.boot())
   }
 
@@ -156,7 +176,24 @@ export class Reboots {
         if (host === undefined) return 'Gone'
         return this.#order(host.machine)
       },
+      get: async (providerID) => {
+        const host = await provider.get(providerID)
+        return host && this.#shown(host)
+      },
+      list: async () => {
+        const { hosts, asOf } = await provider.list()
+        return { hosts: hosts.map((h) => this.#shown(h)), asOf }
+      },
     })
+  }
+
+  #shown(host: Host): Host {
+    const told = this.#told.get(host.machine) ?? 'Truth'
+    if (told === 'Nothing') throw new Error('the rack controller does not answer')
+    const isOn = !this.#under.has(host.machine)
+    const isShownOn = told === 'Truth' ? isOn : told === 'On'
+    if (isShownOn !== isOn) this.#happened.push(isOn ? TALES.Off : TALES.On)
+    return { ...host, state: isShownOn ? 'Running' : 'Stopped' }
   }
 
   #noteBoot(way: string, boot: string): void {
@@ -190,10 +227,10 @@ export class Reboots {
       case 'Returns':
         return later(BOOT_MS, () => this.#boot(machine))
       case 'Slow':
-        return later(13 * MINUTE_MS, () => this.#boot(machine))
+        return later((10 + (this.count % 4)) * MINUTE_MS, () => this.#boot(machine))
       case 'Hangs':
         // The boot loader has booted it once.
-        return this.#agents?.kernels?.boot(machine)
+        return this.#start(machine)
       case 'TooLate':
         return later(19 * MINUTE_MS, () => this.#boot(machine))
       case 'SameBoot':
@@ -256,8 +293,12 @@ export class Reboots {
     this.#nodeReady(machine, false)
   }
 
+  #start(machine: string, panics = false): void {
+    this.#agents?.kernels?.boot(machine, this.#isShutDown.delete(machine) ? 'Shutdown' : 'PowerCut', panics)
+  }
+
   #boot(machine: string, bootedAt = this.#clock?.now() ?? 0, isOldKernel = false): void {
-    this.#agents?.kernels?.boot(machine, isOldKernel)
+    this.#start(machine, isOldKernel)
     const boot = (this.#generation.get(machine) ?? 0) + 1
     this.#generation.set(machine, boot)
     if (!isOldKernel) this.#oldKernel.delete(machine)
@@ -273,6 +314,10 @@ export class Reboots {
     const agents = this.#agents
     const under = this.#under.get(machine)
     this.#under.delete(machine)
+    this.#isShutDown.delete(machine)
+    this.#told.set(machine, this.weather.told())
+    const own = this.#generation.get(machine)
+    this.#clock?.after(TALE_MS, () => this.#generation.get(machine) === own && this.#told.delete(machine))
     agents?.silent.delete(machine)
     this.#nodeReady(machine, true)
     const told = this.weather.forgets === true ? under?.at : bootedAt

@@ -22,7 +22,8 @@ import {
   unhold,
   zoneOf,
 } from './fleet.ts'
-import { Kernels, kernelOf } from './kernels.ts'
+import { BootedSlots, imageOf } from './booted-slots.ts'
+import { type BootLoaders, Kernels, kernelOf } from './kernels.ts'
 import type { Weather } from './reboots.ts'
 
 /** How a fleet is created: at once in the simulator, by requests elsewhere. */
@@ -439,46 +440,65 @@ export const hanging = (weather: (stage: Stage) => Weather): Story => ({
   ],
 })
 
-/** A kernel, and a driver that is declared with it: both take effect with one reboot. */
-export const kernels = (weather: (stage: Stage) => Weather): Story => {
-  const story = hanging(weather)
-  return {
-    ...story,
-    name: 'kernels and drivers on machines that hang',
-    phases: (agents) => [
-      {
-        name: 'begin',
-        act: (w, g) => {
-          story.phases(agents)[0]?.act(w, g)
-          const { armsForGood } = agents().reboots.weather
-          agents().kernels = new Kernels({ component: 'beacon', first: '1.1.0', armsForGood })
-          for (const version of ['1.1.0', '1.2.0', '1.3.0', BAD]) {
-            const spec = {
-              type: 'OS',
-              disruption: 'Reboot',
-              os: { kernel: kernelOf(version) },
-              install: null,
-              service: null,
-            }
-            w.fake.poke(machineComponent, { name: componentObjectName('beacon', version) }, { spec })
-          }
-          w.fake.plant(machineComponent, definition('1.3.0', 'scribe'))
-          for (const version of ['1.1.0', '1.2.0', '1.3.0'])
-            w.fake.poke(
-              machineComponent,
-              { name: componentObjectName('scribe', version) },
-              { spec: { disruption: 'Reboot' } },
-            )
-        },
+/** What machines boot, and a driver that is declared with it: both take effect with one reboot. */
+const booting = (
+  { phases, ...story }: Story,
+  bootLoaders: (agents: Agents) => BootLoaders,
+  os: (version: string) => Readonly<Record<string, unknown>>,
+): Story => ({
+  ...story,
+  phases: (agents) => [
+    {
+      name: 'begin',
+      act: (w, g) => {
+        phases(agents)[0]?.act(w, g)
+        agents().kernels = bootLoaders(agents())
+        for (const version of ['1.1.0', '1.2.0', '1.3.0', BAD]) {
+          const spec = { type: 'OS', disruption: 'Reboot', os: os(version), install: null, service: null }
+          w.fake.poke(machineComponent, { name: componentObjectName('beacon', version) }, { spec })
+        }
+        w.fake.plant(machineComponent, definition('1.3.0', 'scribe'))
+        for (const version of ['1.1.0', '1.2.0', '1.3.0'])
+          w.fake.poke(
+            machineComponent,
+            { name: componentObjectName('scribe', version) },
+            { spec: { disruption: 'Reboot' } },
+          )
       },
-      { name: 'with a driver', act: (w) => declare(w, '1.1.0', '1.0.0') },
-      { name: 'forward', act: (w) => declare(w, '1.2.0', '1.1.0') },
-      { name: 'further', act: (w) => declare(w, '1.3.0', '1.2.0') },
-      { name: 'a bad kernel', act: (w) => declare(w, BAD, '1.3.0') },
-      { name: 'back', act: (w) => declare(w, '1.1.0', '1.0.0') },
-    ],
-  }
-}
+    },
+    { name: 'with a driver', act: (w) => declare(w, '1.1.0', '1.0.0') },
+    { name: 'forward', act: (w) => declare(w, '1.2.0', '1.1.0') },
+    { name: 'further', act: (w) => declare(w, '1.3.0', '1.2.0') },
+    { name: 'a bad kernel', act: (w) => declare(w, BAD, '1.3.0') },
+    { name: 'back', act: (w) => declare(w, '1.1.0', '1.0.0') },
+  ],
+})
+
+export const kernels = (weather: (stage: Stage) => Weather): Story => ({
+  ...booting(
+    hanging(weather),
+    ({
+      reboots: {
+        weather: { armsForGood },
+      },
+    }) => new Kernels({ component: 'beacon', first: '1.1.0', armsForGood }),
+    (version) => ({ kernel: kernelOf(version) }),
+  ),
+  name: 'kernels and drivers on machines that hang',
+})
+
+export const images = (weather: (stage: Stage) => Weather): Story => ({
+  ...booting(
+    hanging(weather),
+    ({
+      reboots: {
+        weather: { armsForGood },
+      },
+    }) => new BootedSlots({ component: 'beacon', first: '1.1.0', versions: ['1.2.0', '1.3.0', BAD], armsForGood }),
+    imageOf,
+  ),
+  name: 'images of bootc and drivers on machines that hang',
+})
 
 export const stories: readonly Story[] = [
   goodBump,
