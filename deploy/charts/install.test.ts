@@ -123,13 +123,17 @@ describe.each(deployments.map((d) => [d.metadata.name ?? '', d] as const))('a po
   })
 
   test('stands apart from its replicas where it can, and leaves a node that we drain', () => {
-    expect(spec['topologySpreadConstraints']).toMatchObject(
-      ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
-        topologyKey,
-        whenUnsatisfiable: 'ScheduleAnyway',
-        labelSelector: selector,
-      })),
-    )
+    // One key alone: a scheduler ignores all preferences of a pod on a node that lacks the label of one of them.
+    expect(spec['topologySpreadConstraints']).toMatchObject([
+      { topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: selector },
+    ])
+    expect(spec['affinity']).toMatchObject({
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [
+          { podAffinityTerm: { topologyKey: 'topology.kubernetes.io/zone', labelSelector: selector } },
+        ],
+      },
+    })
     expect(spec.tolerations.map((t) => t.key)).toEqual(['CriticalAddonsOnly'])
   })
 

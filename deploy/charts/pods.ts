@@ -75,16 +75,35 @@ export function tolerate(deployment: Deployment, { tolerations }: InstallSetting
   }
 }
 
-/** Preferred, never demanded: two pods on one node are better than one that waits. */
-const spread = (matchLabels: Readonly<Record<string, string>>) =>
-  ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+// Pods of the version that is being replaced do not count.
+const OF_ONE_VERSION = { matchLabelKeys: ['pod-template-hash'] } as const
+
+/** Over nodes. Preferred, never demanded: two pods on one node are better than one that waits. */
+const spread = (matchLabels: Readonly<Record<string, string>>) => [
+  {
     maxSkew: 1,
-    topologyKey,
+    topologyKey: 'kubernetes.io/hostname',
     whenUnsatisfiable: 'ScheduleAnyway',
     labelSelector: { matchLabels },
-    // Pods of the version that is being replaced do not count.
-    matchLabelKeys: ['pod-template-hash'],
-  }))
+    ...OF_ONE_VERSION,
+  },
+]
+
+/** Over zones, where there are any: as a second constraint above, nodes without a zone would not be spread over at all. */
+const inOtherZones = (matchLabels: Readonly<Record<string, string>>) => ({
+  podAntiAffinity: {
+    preferredDuringSchedulingIgnoredDuringExecution: [
+      {
+        weight: 100,
+        podAffinityTerm: {
+          topologyKey: 'topology.kubernetes.io/zone',
+          labelSelector: { matchLabels },
+          ...OF_ONE_VERSION,
+        },
+      },
+    ],
+  },
+})
 
 const onTheNodeOf = (matchLabels: Readonly<Record<string, string>>) => ({
   podAffinity: {
@@ -132,7 +151,7 @@ export function amendPods(
         ] as const)
       : []),
     [[...SPEC, 'topologySpreadConstraints'], spread(selector)],
-    ...(beside === undefined ? [] : ([[[...SPEC, 'affinity'], onTheNodeOf(beside)]] as const)),
+    [[...SPEC, 'affinity'], { ...inOtherZones(selector), ...(beside !== undefined && onTheNodeOf(beside)) }],
     [[...SPEC, 'enableServiceLinks'], false],
     ...(priority === undefined ? [] : ([[[...SPEC, 'priorityClassName'], priority]] as const)),
     ...(imagePullSecrets.length === 0
