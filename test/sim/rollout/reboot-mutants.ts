@@ -59,8 +59,9 @@ export const rebootMutants: readonly RebootMutant[] = [
   },
   {
     name: 'the neighbors of a silent machine are not looked at',
-    shownBy: 183,
+    shownBy: 1,
     finds: /although it is up/,
+    weather: { boot: () => 'Outage', power: () => 'Does', told: () => 'Truth' },
     parts: inContext(({ informers }) => {
       const of: typeof informers.of = (type, options) => {
         const cache = informers.of(type, options)

@@ -86,6 +86,8 @@ export function badWeather(seed: number): Weather {
 const FIRST_BOOT = 'boot'
 const LAST_REPORT_MS = 1_000
 
+/** Until the first report of a new boot is known to the controllers: they may have decided before. */
+const FIRST_REPORT_MS = 1_000
 /** A provider notices in the end that a host is up. */
 const TALE_MS = 10 * MINUTE_MS
 
@@ -119,6 +121,7 @@ export class Reboots {
   /** Machines whose next boot follows an orderly shutdown. */
   readonly #isShutDown = new Set<string>()
   readonly #told = new Map<string, Told>()
+  readonly #upAt = new Map<string, number>()
   /** To the provider, by reboot. */
   readonly #orders = new Map<string, number>()
   /** What happened and was not counted yet. */
@@ -314,6 +317,7 @@ export class Reboots {
     const agents = this.#agents
     const under = this.#under.get(machine)
     this.#under.delete(machine)
+    this.#upAt.set(machine, this.#clock?.now() ?? 0)
     this.#isShutDown.delete(machine)
     this.#told.set(machine, this.weather.told())
     const own = this.#generation.get(machine)
@@ -341,7 +345,9 @@ export class Reboots {
 
   #order(machine: string): 'Ordered' {
     const under = this.#under.get(machine)
-    if (under === undefined) this.#wrong ??= `${machine} is restarted by its provider although it is up`
+    const upMs = (this.#clock?.now() ?? 0) - (this.#upAt.get(machine) ?? -Infinity)
+    if (under === undefined && upMs < FIRST_REPORT_MS) this.#happened.push('ordered as it came back')
+    else if (under === undefined) this.#wrong ??= `${machine} is restarted by its provider although it is up`
     else this.#noteOrder(`${under.attempt}${under.isBack ? ' back' : ''} in ${under.boot}`)
     const how = this.weather.power()
     this.#happened.push(`power ${how}`)
