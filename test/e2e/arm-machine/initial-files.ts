@@ -34,7 +34,7 @@ const MODULES = [
 ]
 
 /** qemu's network of a user: the machine reaches the loopback of its host at the gateway. */
-const HOST = '10.0.2.2'
+export const HOST = '10.0.2.2'
 export const NODE_FOLDER = '/node'
 
 const INIT = `#!/bin/busybox sh
@@ -60,7 +60,7 @@ poweroff -f
 `
 
 /** The API server listens on the loopback of the host, and its certificate names that address. */
-const forward = (port: number): string => `import { connect, createServer } from 'node:net'
+export const forward = (port: number): string => `import { connect, createServer } from 'node:net'
 createServer((inward) => {
   const outward = connect(${port}, '${HOST}')
   inward.pipe(outward).pipe(inward)

@@ -15,13 +15,10 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { execPath, geteuid } from 'node:process'
-import { rolldown } from 'rolldown'
-import { generateKey } from '#api/trust/keys.ts'
 import { silentLogger } from '#lib/log.ts'
 import { ensureTree, type TreeOptions } from '#providers/nspawn/tree.ts'
-import { HERE, type Order } from './orders.ts'
+import { HERE } from './orders.ts'
 
-const ROOT = join(import.meta.dirname, '../../..')
 const TREE: TreeOptions = {
   cache: '/var/lib/kubenode/trees',
   packages: [
@@ -80,7 +77,7 @@ function otherKernel(release: string, folder: string): { readonly release: strin
 const SETUP = `#!/bin/sh
 set -e
 mount -o remount,rw /
-sed -i 's/^GRUB_DEFAULT=.*/GRUB_DEFAULT=saved/; s/^GRUB_TIMEOUT=.*/GRUB_TIMEOUT=0/; s/^GRUB_CMDLINE_LINUX=.*/GRUB_CMDLINE_LINUX="console=ttyS0"/' /etc/default/grub
+sed -i 's/^GRUB_DEFAULT=.*/GRUB_DEFAULT=saved/; s/^GRUB_TIMEOUT=.*/GRUB_TIMEOUT=0/; s/^GRUB_CMDLINE_LINUX=.*/GRUB_CMDLINE_LINUX="console=ttyS0 no_timer_check"/' /etc/default/grub
 sed -i 's/^MODULES=.*/MODULES=dep/; s/^COMPRESS=.*/COMPRESS=gzip/' /etc/initramfs-tools/initramfs.conf
 grub-install /dev/vda
 update-grub
@@ -90,19 +87,18 @@ mount -o remount,ro /
 echo o > /proc/sysrq-trigger
 sleep 60
 `
-const UNIT = `[Unit]
-After=basic.target
-[Service]
-ExecStart=${HERE}/node ${HERE}/guest.mjs
-StandardOutput=journal+console
-StandardError=journal+console
-[Install]
-WantedBy=multi-user.target
-`
+/** What a test puts on the disk. */
+export interface Furnishing {
+  readonly root: string
+  /** The release of the kernel that Debian installed. */
+  readonly release: string
+  /** Downloaded, not on the disk. */
+  readonly other: { readonly release: string; readonly file: string }
+}
 
 export async function makeDisk(
   folder: string,
-  orders: (release: string, other: { release: string; path: string }) => readonly Order[],
+  furnish: (furnishing: Furnishing) => Promise<void> | void,
 ): Promise<GuestDisk> {
   const tree = await ensureTree(TREE)
   const root = join(folder, 'root')
@@ -110,28 +106,12 @@ export async function makeDisk(
   const [release = ''] = readdirSync(join(root, 'lib/modules'))
   const here = join(root, HERE)
   mkdirSync(here)
-  const other = otherKernel(release, folder)
-  cpSync(join(folder, other.file), join(here, other.file))
+  const { file, ...other } = otherKernel(release, folder)
   cpSync(realpathSync(execPath), join(here, 'node'))
-  const bundle = await rolldown({
-    cwd: ROOT,
-    input: join(import.meta.dirname, 'guest.ts'),
-    platform: 'node',
-    logLevel: 'silent',
-  })
-  await bundle.write({ file: join(here, 'guest.mjs'), format: 'esm', codeSplitting: false })
-  await bundle.close()
-  writeFileSync(join(here, 'key.pem'), generateKey().pem)
-  writeFileSync(
-    join(here, 'orders.json'),
-    JSON.stringify(orders(release, { release: other.release, path: `${HERE}/${other.file}` })),
-  )
   writeFileSync(join(here, 'setup'), SETUP)
   chmodSync(join(here, 'setup'), 0o755)
   writeFileSync(join(root, 'etc/fstab'), '/dev/vda1 / ext4 rw 0 1\n')
-  writeFileSync(join(root, 'etc/systemd/system/os-boot.service'), UNIT)
-  mkdirSync(join(root, 'etc/systemd/system/multi-user.target.wants'), { recursive: true })
-  symlinkSync('../os-boot.service', join(root, 'etc/systemd/system/multi-user.target.wants/os-boot.service'))
+  await furnish({ root, release, other: { ...other, file: join(folder, file) } })
   const path = join(folder, 'disk')
   partition(path)
   const size = `${(DISK_BYTES - FIRST_SECTOR * SECTOR) / 1024}K`
@@ -141,6 +121,14 @@ export async function makeDisk(
     return join(folder, name)
   }
   return { path, kernel: copied(`vmlinuz-${release}`), initrd: copied(`initrd.img-${release}`), release }
+}
+
+/** A unit of the guest, started at each boot. */
+export function enableUnit(root: string, name: string, text: string): void {
+  const units = join(root, 'etc/systemd/system')
+  mkdirSync(join(units, 'multi-user.target.wants'), { recursive: true })
+  writeFileSync(join(units, name), text)
+  symlinkSync(`../${name}`, join(units, 'multi-user.target.wants', name))
 }
 
 /** One partition over the whole disk, for BIOS. GRUB lies in the gap before it. */

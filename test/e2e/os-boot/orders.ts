@@ -3,6 +3,8 @@
 /** The folder of the test in the guest. */
 export const HERE = '/kubenode'
 export const END = 'end'
+/** Boot arguments of a kernel that panics: without the initial file system there is no driver for the disk. */
+export const PANICS = ['initcall_blacklist=populate_rootfs', 'panic=1']
 
 export interface Order {
   readonly version: string
