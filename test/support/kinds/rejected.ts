@@ -248,6 +248,17 @@ export const REJECTED: readonly Rejected[] = [
   rejected(componentCanary, { '/spec/pick/percent': 5 }, 'exactly one of count, percent, machines must be set'),
   rejected(nodeRemedier, { '/spec/nodeSelector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(nodeRemedier, { '/spec/ladder/0/operations/0': {} }, ONE_OPERATION),
+  rejected(
+    nodeRemedier,
+    {
+      '/spec/ladder/0/verify': {
+        stableFor: '1m',
+        script: { component: 'memtest', version: '1.0.0' },
+        pod: { template: 'memtest' },
+      },
+    },
+    'only one of script, pod may be set',
+  ),
   rejected(remedyOperationJob, { '/spec/operations/0': { cordon: {}, uncordon: {} } }, ONE_OPERATION),
   rejected(defenderPolicy, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(defenderPolicy, { '/spec/protect/0/name': 'x' }, 'exactly one of name, selector must be set'),
