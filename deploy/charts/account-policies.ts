@@ -79,14 +79,17 @@ const kubeletAsks = all(
   `object.?spec.?boundObjectRef.?kind.orValue('') == 'Pod'`,
 )
 
+const makesPodsIn = (namespace: string): string =>
+  all(
+    `${REQUEST_NAMESPACE} == ${quoted(namespace)}`,
+    `request.userInfo.username in [${usersOf('controllers')}]`,
+    `${RESOURCE} == 'pods'`,
+    `variables.sub == ''`,
+    operations('CREATE'),
+  )
+
 /** Policy kubenode-probe-pods says of what form. */
-const isProbe = all(
-  `${REQUEST_NAMESPACE} == ${quoted(PROBES_NAMESPACE)}`,
-  `request.userInfo.username in [${usersOf('controllers')}]`,
-  `${RESOURCE} == 'pods'`,
-  `variables.sub == ''`,
-  operations('CREATE'),
-)
+const isProbe = makesPodsIn(PROBES_NAMESPACE)
 
 const probe = WORKLOAD_FORMS.probes
 const probePods: AdmissionPolicy = {
@@ -102,13 +105,7 @@ const probePods: AdmissionPolicy = {
 }
 
 /** Policy kubenode-acceptance-pods says what holds of each. */
-const isAcceptance = all(
-  `${REQUEST_NAMESPACE} == ${quoted(ACCEPTANCE_NAMESPACE)}`,
-  `request.userInfo.username in [${usersOf('controllers')}]`,
-  `${RESOURCE} == 'pods'`,
-  `variables.sub == ''`,
-  operations('CREATE'),
-)
+const isAcceptance = makesPodsIn(ACCEPTANCE_NAMESPACE)
 
 /** The template decides what runs, and Pod Security of the namespace what it may. A pod here is for one node, ends, and has an owner that it goes with. */
 const acceptancePods: AdmissionPolicy = {
