@@ -3,6 +3,7 @@
 import type { AcceptanceReport, AcceptanceStatus, Machine, MachineAcceptance } from '#api/kinds/machine.ts'
 import { ACCEPTANCE_NAMESPACE } from '#api/names.ts'
 import { acceptanceRun, currentAcceptance, isAccepted } from '#api/protocol/acceptance.ts'
+import { acceptanceText } from '#api/protocol/operations.ts'
 import { isBeingDeleted, uidOf } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -12,7 +13,15 @@ import { isNodeFrozen } from '#permits/holds/in-force.ts'
 import type { AcceptancePlan, Waiting } from '../actions.ts'
 import { isBeating } from '../heartbeats/heartbeats.ts'
 import { type Seen, isClosed } from '../seen.ts'
-import { POD_ENDS_REQUEUE_MS, POD_REQUEUE_MS, TEMPLATE_REQUEUE_MS, noTemplate, podStep, podToEnd } from './pod.ts'
+import {
+  MAX_MESSAGE,
+  POD_ENDS_REQUEUE_MS,
+  POD_REQUEUE_MS,
+  TEMPLATE_REQUEUE_MS,
+  noTemplate,
+  podStep,
+  podToEnd,
+} from './pod.ts'
 
 /** An agent that is heard reports an end within this time after the timeout of the attempt. */
 const REPORT_WITHIN_MS = 120_000
@@ -20,7 +29,6 @@ const REPORT_WITHIN_MS = 120_000
 const RETRY_AFTER_MS = 60_000
 /** Times are whole seconds, and two controllers may differ a little. */
 const SKEW_MS = 5_000
-const MAX_MESSAGE = 200
 
 type About = Pick<Seen, 'machine' | 'node' | 'hold' | 'agentHeartbeat' | 'acceptancePod'>
 
@@ -151,10 +159,8 @@ function concluded(
   }
 }
 
-function wantedText({ script, pod }: MachineAcceptance): string {
-  if (pod !== undefined) return shortened(`pod ${pod.template}`, MAX_MESSAGE)
-  return shortened(`script ${script?.component ?? ''} ${script?.version ?? ''}`, MAX_MESSAGE)
-}
+const wantedText = ({ script, pod }: MachineAcceptance): string =>
+  shortened(acceptanceText(defined({ runScript: script, runPod: pod })), MAX_MESSAGE)
 
 /** For a machine whose components are installed. Undefined: it is accepted. */
 export function acceptanceWait({

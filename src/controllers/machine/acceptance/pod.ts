@@ -9,7 +9,7 @@ import { acceptancePodOf, isEnded, noTemplateText, podRefOf, podResult } from '#
 import type { MachineAction } from '../actions.ts'
 import type { Seen } from '../seen.ts'
 
-const MAX_MESSAGE = 200
+export const MAX_MESSAGE = 200
 
 /** Pods are not watched: a node joins rarely. */
 export const POD_REQUEUE_MS = 5_000
