@@ -18,6 +18,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '-A, --all-namespaces': true,
   '--accept-new-keys': true,
   '--address <ip>': '10.0.0.1',
+  '--admin': true,
   '--advertise <name>': 'a.example.org',
   '--address <socket>': 'a',
   '--agent <dir>': 'a-folder',

@@ -1,5 +1,6 @@
 // A Cluster of flavor kubernetes through the real controller, Defender, roles and policies: made, upgraded, brought back before and after the one-way step, deleted,
 // with another leader in between. What its status, its conditions and the commands say is true at each step. Pods are played.
+import { X509Certificate } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { approval } from '#api/kinds/approval.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
@@ -35,6 +36,12 @@ async function kubenode(w: PlayedClusters, ...argv: string[]): Promise<string> {
   return said
 }
 
+/** In the certificate of a kubeconfig, around which a command says more. */
+function organizationOf(text: string): string | undefined {
+  const [, data = ''] = /client-certificate-data: "?([A-Za-z0-9+/=]+)/.exec(text) ?? []
+  return /O=([^\n]+)/.exec(new X509Certificate(Buffer.from(data, 'base64')).subject)?.[1]
+}
+
 const readyOf = ({ status }: Cluster) => status?.conditions?.find((c) => c.type === 'Ready')
 const versionOf = ({ status }: Cluster) => status?.versions?.[0]?.version
 const openPermits = async (w: PlayedClusters) =>
@@ -60,6 +67,8 @@ test('a Cluster is made, upgraded, brought back before the one-way step, upgrade
   })
   expect(made.status?.waitingFor).toBeUndefined()
   expect(readyOf(made)).toMatchObject({ status: 'True', observedGeneration: made.metadata.generation })
+  expect(organizationOf(await kubenode(w, 'cluster', 'kubeconfig', 'one', '--admin'))).toBe('system:masters')
+  expect(organizationOf(await kubenode(w, 'cluster', 'kubeconfig', 'one'))).toBeUndefined()
 
   // Before the one-way step: the programs are new and the behavior is old.
   await w.declareKubernetes('1.36.2', SOAKS)

@@ -38,6 +38,14 @@ export const clusterErrors = errorTable({
     text: 'cannot print the kubeconfig of cluster/{name}: {why}',
     next: 'run kubenode cluster show {name}',
   },
+  KN7301_registered: {
+    text: 'cannot print the kubeconfig of the administrator of cluster/{name}: the hub did not make this cluster, so it has none',
+    next: 'use a kubeconfig of that cluster itself',
+  },
+  KN7301_embedded: {
+    text: 'cannot print the kubeconfig of the administrator of cluster/{name}: flavor embedded keeps it on the volume of the process that runs the control plane',
+    next: 'read admin.kubeconfig in the data folder of this control plane there',
+  },
   KN2403_secret: {
     text: 'cannot read Secret {namespace}/{secret} with the kubeconfig of cluster/{name}: your user is not permitted',
     next: 'users with the right to get Secrets in namespace {namespace} of the hub can run this command; the roles of KubeNode permit it to the programs sync and cluster alone',

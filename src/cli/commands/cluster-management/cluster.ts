@@ -34,6 +34,10 @@ interface ExtendOptions extends PlaceOptions, ExtensionReason {
   readonly reason: string
 }
 
+interface KubeconfigOptions extends PlaceOptions {
+  readonly admin?: boolean
+}
+
 const withCluster = (command: Command): Command =>
   withNamespace(withServer(command)).argument('<name>', 'name of the Cluster', nameOfKind('cluster'))
 
@@ -74,7 +78,8 @@ export function register(program: Command, io: Io): void {
     )
   withCluster(group.command('kubeconfig'))
     .description('print the kubeconfig that sync has for a cluster, with the identity of sync; a secret')
-    .action((name: string, options: PlaceOptions) => kubeconfig(name, options, io))
+    .option('--admin', 'that of the administrator of a cluster of flavor kubernetes instead')
+    .action((name: string, options: KubeconfigOptions) => kubeconfig(name, options, io))
 }
 
 async function placeOf(options: PlaceOptions, io: Io) {
@@ -137,9 +142,8 @@ async function extend(name: string, options: ExtendOptions, io: Io): Promise<voi
   if (cluster.status?.phase === 'Expired') io.err('the control plane starts again with its data\n')
 }
 
-async function kubeconfig(name: string, options: PlaceOptions, io: Io): Promise<void> {
-  const { kubeconfigOf } = await import('../../fleet/cluster-kubeconfig.ts')
+async function kubeconfig(name: string, { admin, ...options }: KubeconfigOptions, io: Io): Promise<void> {
+  const { printKubeconfig } = await import('../../fleet/cluster-kubeconfig.ts')
   const { client, cluster } = await found(name, options, io)
-  io.out(await kubeconfigOf(client, cluster))
-  io.err('this is the identity of sync: it declares objects, and is no administrator; keep it secret\n')
+  await printKubeconfig(client, cluster, { isAdmin: admin === true }, io)
 }
