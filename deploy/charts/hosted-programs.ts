@@ -30,7 +30,7 @@ import {
 } from './pods.ts'
 import { hostedArgsOf, hostedFilesOf, PORTS } from './programs.ts'
 import { imageOf, type InstallSettings } from './settings.ts'
-import { configMounts, providerMounts } from './workloads.ts'
+import { artifactsAuthorityMount, configMounts, providerMounts } from './workloads.ts'
 
 const NAMESPACE = SYSTEM_NAMESPACE
 /** Of the program that starts the others. */
@@ -97,7 +97,12 @@ export class HostedProgramsChart extends Chart {
       volumeMounts: [
         { path: '/tmp', volume: temporary(deployment) },
         ...configMounts(this, `hosted-${program}`, [...files.keys()]),
-        ...(program === 'controllers' ? providerMounts(this, settings, 'hosted') : []),
+        ...(program === 'controllers'
+          ? [
+              ...providerMounts(this, settings, 'hosted'),
+              ...artifactsAuthorityMount(this, 'hosted-artifacts-authority', settings),
+            ]
+          : []),
       ],
       startup: probe('/healthz', { period: 2, failures: 60 }),
       liveness: probe('/healthz', { period: 10, failures: 6 }),

@@ -30,25 +30,31 @@ const programs = obj(
       {},
     ),
     artifacts: optional(
-      obj('Where hosts of Clusters get artifacts from.', {
-        base: url('Address, such as https://artifacts.example.org/.'),
-        ca: optional(
-          str('PEM of its certificate authority.', {
-            min: 1,
-            max: MAX_PEM,
-            pattern: '^-----BEGIN CERTIFICATE-----\\n',
-            expects: 'one or more certificates in PEM',
-          }),
-        ),
-        joinScript: optional(
-          str('SHA-256 of join.sh there, as kubenode agent bundle prints it.', {
-            min: 64,
-            max: 64,
-            pattern: '^[0-9a-f]{64}$',
-            expects: '64 hexadecimal digits',
-          }),
-        ),
-      }),
+      obj(
+        "Where hosts of Clusters get artifacts from; the hub's own artifact servers when left out, where it has them.",
+        {
+          base: url('Address, such as https://artifacts.example.org/.'),
+          ca: optional(
+            str(
+              "PEM of its certificate authority; the authorities of hosts when left out, and for the hub's own servers theirs.",
+              {
+                min: 1,
+                max: MAX_PEM,
+                pattern: '^-----BEGIN CERTIFICATE-----\\n',
+                expects: 'one or more certificates in PEM',
+              },
+            ),
+          ),
+          joinScript: optional(
+            str('SHA-256 of join.sh there, as kubenode agent bundle prints it.', {
+              min: 64,
+              max: 64,
+              pattern: '^[0-9a-f]{64}$',
+              expects: '64 hexadecimal digits',
+            }),
+          ),
+        },
+      ),
     ),
   },
 )

@@ -5,9 +5,10 @@ import { k8s } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
 import { CLUSTER_PROGRAMS, IN_CLUSTER, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { defined } from '#lib/defined.ts'
 import { asServersWrite } from './as-servers-write.ts'
 import { commonLabels } from './labels.ts'
-import { IN_CLUSTERS_FILE } from './programs.ts'
+import { clusterArtifactsOf, IN_CLUSTERS_FILE } from './programs.ts'
 import { readSettings, type InstallSettings } from './settings.ts'
 import { WorkloadsChart } from './workloads.ts'
 
@@ -46,7 +47,7 @@ function ofClusters(settings: InstallSettings): InstallSettings | undefined {
     ...(certificateLife !== undefined && { certificateLife }),
     ...(trust !== undefined && { trust }),
     logLevel,
-    clusterPrograms,
+    clusterPrograms: { ...clusterPrograms, ...defined({ artifacts: artifactsIn(settings) }) },
     roles: ['business'],
     cluster: IN_CLUSTER.name,
     replicas: clusterPrograms.inClusters.replicas,
@@ -56,4 +57,12 @@ function ofClusters(settings: InstallSettings): InstallSettings | undefined {
     // Where an API server of a Cluster is reached, no policy of the hub knows.
     networkPolicies: { ...read.value.networkPolicies, enabled: false },
   }
+}
+
+/** The authority of the hub's own servers is not known here: role cluster, which has it, puts it in. */
+function artifactsIn(settings: InstallSettings): NonNullable<InstallSettings['clusterPrograms']>['artifacts'] {
+  const from = clusterArtifactsOf(settings)
+  if (from?.authority !== 'Own') return settings.clusterPrograms?.artifacts
+  const { base, joinScript } = from
+  return { base, ca: IN_CLUSTER.artifactsAuthority, ...(joinScript !== undefined && { joinScript }) }
 }

@@ -10,6 +10,7 @@ import { buildProgram } from '#cli/program.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { anySettings, PLANE_ROW, settingsOf, wholeValues } from './any-settings.ts'
+import { inClusterObjects } from './in-clusters.ts'
 import { installObjects } from './install.ts'
 import { WORKLOADS, workloadsOf, type InstallSettings } from './settings.ts'
 
@@ -228,6 +229,35 @@ describe('programs of Clusters', () => {
     expect(args('kubenode-hosted-defender')).not.toContain('--artifact-base')
   })
 
+  test.for([
+    ['those of the hub are left out: its servers, whose authority pods mount', undefined, 'Own'],
+    ['the address of its servers', { base: 'https://artifacts.prod-1.example.org:30844' }, 'Own'],
+    ['another address', { base: 'https://artifacts.example.org/' }, 'Host'],
+    [
+      'another address with its authority',
+      { base: 'https://artifacts.example.org/', ca: '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n' },
+      'Named',
+    ],
+  ] as const)('get artifacts from: %s', ([, artifacts, authority]) => {
+    const own = installObjects(
+      settingsOf({
+        ...wholeValues,
+        controlPlanes: { claim: 'planes' },
+        clusterPrograms: artifacts === undefined ? {} : { artifacts },
+      }),
+    ).filter(isDeployment)
+    const [hosted, cluster] = ['kubenode-hosted-controllers', 'kubenode-cluster'].map(
+      (name) => own.find((o) => o.metadata.name === name)?.spec.template.spec,
+    )
+    const base = authority === 'Own' ? `https://${wholeValues.artifacts?.address}/` : (artifacts?.base ?? '')
+    const words =
+      authority === 'Host' ? ['--artifact-trust', 'host'] : ['--artifact-ca', '/etc/kubenode/hosted-artifacts-ca.pem']
+    expect(hosted?.containers[0]?.args).toEqual(expect.arrayContaining(['--artifact-base', base, ...words]))
+    for (const pod of [hosted, cluster])
+      expect(JSON.stringify(pod).includes('kubenode-artifacts-tls')).toBe(authority === 'Own')
+    expect(cluster?.containers[0]?.args.includes('--artifact-ca')).toBe(authority === 'Own')
+  })
+
   test('select different pods, though all are scraped as one program', () => {
     const selectors = names.map((name) => JSON.stringify(podsOf(name)?.spec['selector' as never]))
     expect(new Set(selectors).size).toBe(names.length)
@@ -288,6 +318,19 @@ describe('programs in Clusters', () => {
       expect.arrayContaining(['--host-server', IN_CLUSTER.server, '--artifact-base', '--artifact-ca', '--trust']),
     )
     expect(podsOf('kubenode-defender')?.spec.template.spec.containers[0].args).not.toContain('--webhook-service')
+  })
+
+  test('have a place for the authority of the artifact servers of the hub, where hosts get artifacts from these', () => {
+    const own = settingsOf({ ...wholeValues, controlPlanes: { claim: 'planes' }, clusterPrograms: {} })
+    const objectsThere = inClusterObjects(own)
+    const secret = objectsThere.find((o) => o.kind === 'Secret')
+    const place = Buffer.from(IN_CLUSTER.artifactsAuthority).toString('base64')
+    expect(secret?.['data']).toMatchObject({ 'hosted-artifacts-ca.pem': place })
+    const controllers = objectsThere.filter(isDeployment).find((d) => d.metadata.name === 'kubenode-controllers')
+    expect(controllers?.spec.template.spec.containers[0].args).toEqual(
+      expect.arrayContaining(['--artifact-base', `https://${wholeValues.artifacts?.address}/`, '--artifact-ca']),
+    )
+    expect(JSON.stringify(objectsThere)).not.toContain('kubenode-artifacts-tls')
   })
 
   test('are what the hub accepts, with all settings', () => {

@@ -1,7 +1,7 @@
 // What each program is started with in a pod: its arguments, its ports, and the files that it is given.
 import { type HostedProgram, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { ControlPlanes } from './control-plane-settings.ts'
-import { imageOf, type ClusterRole, type InstallSettings, type Workload } from './settings.ts'
+import { imageOf, workloadsOf, type ClusterRole, type InstallSettings, type Workload } from './settings.ts'
 
 export const PORTS = {
   health: 8081,
@@ -29,7 +29,7 @@ export const PROVIDERS_FILE = 'providers.json'
 export const TRUST_FILE = 'trust.json'
 export const HOST_CA_FILE = 'api-server-ca.pem'
 /** Authority of the server from which hosts of Clusters get artifacts. */
-const HOSTED_CA_FILE = 'hosted-artifacts-ca.pem'
+export const HOSTED_CA_FILE = 'hosted-artifacts-ca.pem'
 /** What role `cluster` deploys into Clusters. */
 export const IN_CLUSTERS_FOLDER = `${CONFIG_FOLDER}/in-clusters`
 export const IN_CLUSTERS_FILE = 'objects.json'
@@ -77,6 +77,7 @@ export function configFilesOf(workload: Workload, settings: InstallSettings): Re
       [PROVIDERS_FILE]: json(controllersProviders(settings)),
       [TRUST_FILE]: json(trust),
       [HOST_CA_FILE]: apiServer?.ca,
+      // A hub's own hosts get artifacts from its own servers.
       [HOSTED_CA_FILE]: settings.artifacts === undefined ? settings.clusterPrograms?.artifacts?.ca : undefined,
     },
     artifacts: { [TRUST_FILE]: json(trust), [HOST_CA_FILE]: apiServer?.ca },
@@ -151,9 +152,9 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
       ...file('--trust', TRUST_FILE),
       ...given('--host-server', s.apiServer?.url),
       ...file('--host-ca', HOST_CA_FILE),
-      ...given('--artifact-base', artifactBaseOf(s)),
-      ...file('--artifact-ca', HOSTED_CA_FILE),
-      ...given('--join-script', (s.artifacts ?? s.clusterPrograms?.artifacts)?.joinScript),
+      ...(s.artifacts === undefined
+        ? artifactWords(clusterArtifactsOf(s))
+        : ['--artifact-base', ownBaseOf(s.artifacts), ...given('--join-script', s.artifacts.joinScript)]),
       ...callsOf(s),
     ]
   },
@@ -174,15 +175,19 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
         ]
       : []),
   ],
-  cluster: ({ controlPlanes, clusterPrograms }) => [
-    ...(clusterPrograms === undefined
-      ? []
-      : ['--host-programs', '--programs-in-clusters', `${IN_CLUSTERS_FOLDER}/${IN_CLUSTERS_FILE}`]),
-    ...(controlPlanes?.claim === undefined ? [] : ['--control-planes', CONTROL_SOCKET]),
-    ...(controlPlanes?.kubernetes === undefined
-      ? []
-      : ['--control-plane-versions', `${VERSIONS_FOLDER}/${VERSIONS_FILE}`]),
-  ],
+  cluster: (s) => {
+    const { controlPlanes, clusterPrograms } = s
+    return [
+      ...(clusterPrograms === undefined
+        ? []
+        : ['--host-programs', '--programs-in-clusters', `${IN_CLUSTERS_FOLDER}/${IN_CLUSTERS_FILE}`]),
+      ...(clusterArtifactsOf(s)?.authority === 'Own' ? ['--artifact-ca', inConfig(HOSTED_CA_FILE)] : []),
+      ...(controlPlanes?.claim === undefined ? [] : ['--control-planes', CONTROL_SOCKET]),
+      ...(controlPlanes?.kubernetes === undefined
+        ? []
+        : ['--control-plane-versions', `${VERSIONS_FOLDER}/${VERSIONS_FILE}`]),
+    ]
+  },
   artifacts: ({ artifacts }) => [
     '--artifacts-folder',
     artifacts?.source.oci === undefined ? ARTIFACTS_FOLDER : CACHE_FOLDER,
@@ -229,9 +234,37 @@ const callsOf = (s: InstallSettings): readonly string[] => [
   ...joined('--call-allow', s.callAllow),
 ]
 
-/** A Cluster of the hub has no artifacts program of its own. */
-const artifactBaseOf = ({ artifacts, clusterPrograms }: InstallSettings): string | undefined =>
-  artifacts === undefined ? clusterPrograms?.artifacts?.base : `https://${artifacts.address}/`
+interface ClusterArtifacts {
+  readonly base: string
+  readonly joinScript: string | undefined
+  /** `Own`: that of the hub's servers, which they make themselves. `Named`: in the settings. `Host`: whatever a host trusts. */
+  readonly authority: 'Own' | 'Named' | 'Host'
+}
+
+const ownBaseOf = ({ address }: NonNullable<InstallSettings['artifacts']>): string => `https://${address}/`
+
+/** Where hosts of Clusters, which have no artifact servers of their own, get artifacts: from those of the hub, unless the settings name others. */
+export function clusterArtifactsOf(settings: InstallSettings): ClusterArtifacts | undefined {
+  const { clusterPrograms, artifacts: servers } = settings
+  if (clusterPrograms === undefined) return undefined
+  const [named, own] = [clusterPrograms.artifacts, workloadsOf(settings).includes('artifacts') ? servers : undefined]
+  const isOwn = own !== undefined && [undefined, ownBaseOf(own), `https://${own.address}`].includes(named?.base)
+  if (isOwn && named?.ca === undefined)
+    return { base: ownBaseOf(own), joinScript: named?.joinScript ?? own.joinScript, authority: 'Own' }
+  return (
+    named && { base: named.base, joinScript: named.joinScript, authority: named.ca === undefined ? 'Host' : 'Named' }
+  )
+}
+
+const artifactWords = (from: ClusterArtifacts | undefined): readonly string[] =>
+  from === undefined
+    ? []
+    : [
+        '--artifact-base',
+        from.base,
+        ...(from.authority === 'Host' ? ['--artifact-trust', 'host'] : ['--artifact-ca', inConfig(HOSTED_CA_FILE)]),
+        ...given('--join-script', from.joinScript),
+      ]
 
 /** Of Jobs that render, which run where the pods of the programs may. */
 const renderPlacementOf = ({ nodeSelector, tolerations }: InstallSettings): readonly string[] =>
@@ -265,16 +298,14 @@ export function hostedFilesOf(program: HostedProgram, settings: InstallSettings)
 }
 
 export function hostedArgsOf(program: HostedProgram, settings: InstallSettings): readonly string[] {
-  const { artifacts, perProcess, heapMiB } = settings.clusterPrograms ?? {}
+  const { perProcess, heapMiB } = settings.clusterPrograms ?? {}
   const files = hostedFilesOf(program, settings)
   const file = (flag: string, name: string) => (files.has(name) ? [flag, inConfig(name)] : [])
   const own: Readonly<Record<HostedProgram, () => readonly string[]>> = {
     controllers: () => [
       ...file('--providers', PROVIDERS_FILE),
       ...file('--trust', TRUST_FILE),
-      ...given('--artifact-base', artifacts?.base),
-      ...file('--artifact-ca', HOSTED_CA_FILE),
-      ...given('--join-script', artifacts?.joinScript),
+      ...artifactWords(clusterArtifactsOf(settings)),
       ...callsOf(settings),
     ],
     approver: () => ofWorkload.approver(settings),

@@ -19,7 +19,7 @@ import {
   type VolumeMount,
 } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
-import { CLUSTER_PROGRAMS, CONTROL_PLANE_VERSIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { ARTIFACTS_SECRET, CLUSTER_PROGRAMS, CONTROL_PLANE_VERSIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { amend } from './amend.ts'
 import { addPlanes, planesService } from './control-planes.ts'
 import { commonLabels, labelsOf, selectorOf } from './labels.ts'
@@ -43,6 +43,7 @@ import {
   ARTIFACTS_SERVICE,
   HOOKS_SERVICE,
   CACHE_FOLDER,
+  clusterArtifactsOf,
   CONFIG_FOLDER,
   CONSOLE_FOLDERS,
   HISTORY_CLUSTERS,
@@ -51,6 +52,7 @@ import {
   CONSOLE_SERVICE,
   CONFIG_SECRET,
   configFilesOf,
+  HOSTED_CA_FILE,
   hostedFilesOf,
   PORTS,
   portsOf,
@@ -65,6 +67,7 @@ import { imageOf, workloadsOf, type InstallSettings, type Workload } from './set
 const SMALL_YOUNG_SPACE = '--max-semi-space-size=8'
 
 const NAMESPACE = SYSTEM_NAMESPACE
+const CA_ENTRY = 'ca.crt'
 
 export class WorkloadsChart extends Chart {
   constructor(scope: Construct, settings: InstallSettings) {
@@ -266,6 +269,23 @@ export const providerMounts = (scope: Construct, settings: InstallSettings, of =
   ]
 }
 
+/** Of the hub's own artifact servers. Without the Secret, which the first of them makes, pods wait for it. */
+export const artifactsAuthorityMount = (
+  scope: Construct,
+  id: string,
+  settings: InstallSettings,
+): readonly VolumeMount[] =>
+  clusterArtifactsOf(settings)?.authority === 'Own'
+    ? [
+        {
+          path: `${CONFIG_FOLDER}/${HOSTED_CA_FILE}`,
+          subPath: CA_ENTRY,
+          readOnly: true,
+          volume: secretVolume(scope, id, ARTIFACTS_SECRET, [CA_ENTRY]),
+        },
+      ]
+    : []
+
 /** As a folder: it follows a change. */
 const configMapMount = (scope: Construct, id: string, name: string, path: string): VolumeMount => ({
   path,
@@ -348,5 +368,6 @@ const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]
     ...(settings.clusterPrograms === undefined
       ? []
       : [configMapMount(scope, 'in-clusters', CLUSTER_PROGRAMS, IN_CLUSTERS_FOLDER)]),
+    ...artifactsAuthorityMount(scope, 'artifacts-authority', settings),
   ],
 }

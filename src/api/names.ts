@@ -98,8 +98,12 @@ export const CONTROL_PLANE_VERSIONS = 'kubenode-control-plane-versions'
 
 /** The ConfigMap in the system namespace of a hub with the objects of programs that run in a Cluster. The installer writes it. */
 export const CLUSTER_PROGRAMS = 'kubenode-cluster-programs'
-/** Whole values in these objects that each Cluster has of its own. */
-export const IN_CLUSTER = { name: '{cluster}', server: '{server}' } as const
+/** Whole values in these objects that each Cluster has of its own, or that only role cluster knows. */
+export const IN_CLUSTER = {
+  name: '{cluster}',
+  server: '{server}',
+  artifactsAuthority: '{artifacts-authority}',
+} as const
 
 /** The ConfigMap in the system namespace that lists hosts whose agents did not answer when they were handed back. */
 export const ABANDONED_HOSTS = 'kubenode-abandoned'

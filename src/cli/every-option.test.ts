@@ -30,6 +30,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--artifact <file>': 'a.file',
   '--artifact-base <url>': 'https://example.org/a',
   '--artifact-ca <file>': 'a.file',
+  '--artifact-trust <whose>': 'host',
   '--artifacts <dir>': 'a-folder',
   '--artifacts-cert <file>': 'a.file',
   '--artifacts-folder <dir>': 'a-folder',

@@ -23,8 +23,11 @@ const PHASE_OF: Readonly<Record<string, PhaseName>> = {
 
 const phaseOf = ({ kind }: KubeObject): PhaseName => PHASE_OF[kind] ?? 'Settings'
 
-/** The Defender grants disruptions, so it is replaced before the programs that request them; sync brings new declarations and comes after both. */
-const ROLE_ORDER = ['defender', 'controllers', 'approver', 'cluster', 'sync', 'artifacts', 'history', 'console']
+/**
+ * The Defender grants disruptions, so it is replaced before the programs that request them; sync brings new declarations and comes after both. Pods of role cluster, and
+ * those for Clusters at the end, mount the authority that the artifact servers make.
+ */
+const ROLE_ORDER = ['defender', 'controllers', 'approver', 'artifacts', 'cluster', 'sync', 'history', 'console']
 
 export const roleOf = (o: KubeObject): string =>
   o.metadata.labels?.[COMPONENT] ?? (o.metadata.name ?? '').replace(/^kubenode-/, '')

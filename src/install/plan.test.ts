@@ -66,7 +66,7 @@ test('what holds the programs is in force before them, and the Defender is repla
     ['Policies', ['ValidatingAdmissionPolicy p', 'ValidatingAdmissionPolicyBinding p']],
     ['Rights', ['ClusterRole r', 'ClusterRoleBinding b']],
     ['Settings', ['Service s']],
-    ['Workloads', ['Deployment defender', 'Deployment controllers', 'Deployment sync', 'Deployment artifacts']],
+    ['Workloads', ['Deployment defender', 'Deployment controllers', 'Deployment artifacts', 'Deployment sync']],
   ])
 })
 

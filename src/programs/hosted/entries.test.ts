@@ -5,6 +5,7 @@ import { parseUsage } from './usage.ts'
 const options = {
   providers: '/p/{cluster}.json',
   trust: '/t',
+  artifactTrust: 'host',
   certificateLife: '3d',
   hostServer: 'https://hub',
 }
@@ -12,7 +13,7 @@ const options = {
 it('a process gets the options of its program alone, with the files of its Cluster, and never an address of the hub', () => {
   const shared = sharedOptions('controllers', options)
   expect(entryOf({ program: 'controllers', cluster: 'a.b', kubeconfig: '/k', shared }).join(' ')).toBe(
-    '--roles controllers --kubeconfig controllers=/k --cluster a.b --providers /p/a.b.json --trust /t',
+    '--roles controllers --kubeconfig controllers=/k --cluster a.b --providers /p/a.b.json --artifact-trust host --trust /t',
   )
   expect(sharedOptions('approver', options)).toEqual(['--certificate-life', '3d'])
   expect(sharedOptions('defender', options)).toEqual([])

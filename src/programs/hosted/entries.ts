@@ -7,6 +7,7 @@ const SHARED: Readonly<Record<HostedProgram, Readonly<Record<string, string>>>> 
     providers: '--providers',
     artifactBase: '--artifact-base',
     artifactCa: '--artifact-ca',
+    artifactTrust: '--artifact-trust',
     joinScript: '--join-script',
     trust: '--trust',
     prometheusUrl: '--prometheus-url',

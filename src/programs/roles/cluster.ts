@@ -25,7 +25,7 @@ export const clusterRole = (config: RolesConfig): RoleSetup => ({
     const [first, ...others] = await hostsOf(config, { ...context, connect })
     if (first === undefined) throw new KubeNodeError(runErrors.KN1002_planes())
     let known: Addons | undefined
-    const inClusters = inClustersFile(config.programsInClusters)
+    const inClusters = inClustersFile(config.programsInClusters, config.artifactCaData)
     const running = clusterModule.setup({
       ...context,
       events: context.events('cluster'),

@@ -13,6 +13,9 @@ import type { ServedConsole } from '../run/console-file.ts'
 
 import type { HostedConfig } from '../hosted/hosted-options.ts'
 
+export const ARTIFACT_TRUST = ['servers', 'host'] as const
+export type ArtifactTrust = (typeof ARTIFACT_TRUST)[number]
+
 export interface RolesConfig {
   readonly cluster: string
   /** How hosts reach this cluster's API server. */
@@ -22,8 +25,10 @@ export interface RolesConfig {
   /** Providers that Machines may get hosts from. */
   readonly providers: readonly ServedProvider[]
   readonly artifactBase: string
-  /** Base64 PEM of the CA that hosts trust for artifacts; if left out, the CA of this cluster's own artifact servers. */
+  /** Base64 PEM of the CA that hosts trust for artifacts. For role cluster: that of hosts of Clusters. */
   readonly artifactCaData?: string
+  /** Without that CA: the one of this cluster's own artifact servers, or whatever hosts trust anyway. */
+  readonly artifactTrust?: ArtifactTrust
   /** SHA-256 of the join.sh given to hosts. */
   readonly joinScript?: string
   /** Socket of the control plane host, for the cluster role. */

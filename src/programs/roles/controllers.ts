@@ -92,7 +92,9 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
     const { informers, clock, random, log, metrics, supervision } = context
     const meter = providerMeter(metrics.registry)
     // The artifacts role serves HTTPS only.
-    const isPinned = config.artifactCaData === undefined && config.artifactBase.startsWith('https:')
+    const { artifactCaData, artifactTrust = 'servers' } = config
+    const isPinned =
+      artifactCaData === undefined && artifactTrust === 'servers' && config.artifactBase.startsWith('https:')
     const pinned = isPinned ? new PinnedAuthority(context) : undefined
     // An invalid document stops the start. Later versions are read as machines join.
     trustOf(config.trust)

@@ -22,7 +22,7 @@ import { type RENDER_PLACES, renderImageOf, renderPlacementOf } from './render-p
 import { entryBeside } from '../entry-beside.ts'
 import { placeText } from '../planes/plane-calls.ts'
 import { ROLE_NAMES, type RoleName } from '../all.ts'
-import type { RolesConfig } from '../roles/config.ts'
+import type { ArtifactTrust, RolesConfig } from '../roles/config.ts'
 import { hostedConfigOf, type HostedOptions } from '../hosted/hosted-options.ts'
 import { runErrors } from './run-errors.ts'
 
@@ -36,6 +36,7 @@ export interface RunOptions extends ArtifactsOptions, HostedOptions, ListenOptio
   readonly artifactBase?: string
   readonly joinScript?: string
   readonly artifactCa?: string
+  readonly artifactTrust?: ArtifactTrust
   readonly trust?: string
   readonly hub?: boolean
   readonly controlPlanes?: string
@@ -105,6 +106,7 @@ export function configOf(
     artifactBase: options.artifactBase ?? '',
     ...joinScriptOf(options),
     ...(artifactCa !== undefined && { artifactCaData: authorityIn(artifactCa) }),
+    ...defined({ artifactTrust: options.artifactTrust }),
     ...defined({ artifacts }),
     ...historyOf(options, roles),
     ...consoleOf(options, roles),

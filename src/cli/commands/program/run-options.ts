@@ -1,8 +1,8 @@
-// The options of `kubenode run`: the cluster, its roles, and what roles serve or call. Options of sync and the approver are in `run-role-options.ts`.
+// The options of `kubenode run`: the cluster, its roles, and what roles serve or call. Options of hosts, sync and the approver are in `run-role-options.ts`.
 import { repeated } from '#lib/flags.ts'
 import { Option, type Command } from 'commander'
 import { countOption } from '../../counted-option.ts'
-import { forApprover, forHosted, forListeners, forSync } from './run-role-options.ts'
+import { forApprover, forHosted, forHosts, forListeners, forSync } from './run-role-options.ts'
 
 export function withOptions(command: Command): Command {
   command
@@ -41,26 +41,6 @@ export function withOptions(command: Command): Command {
       .choices(['debug', 'info', 'warn', 'error'])
       .default('info'),
   )
-}
-
-/** What hosts get, and which providers create them. */
-function forHosts(command: Command): void {
-  command
-    .option(
-      '--providers <file>',
-      'YAML or JSON file with the infra providers of this cluster and their options; only static when left out (role controllers)',
-    )
-    .option('--host-server <url>', 'how hosts reach the API server; as this program does when left out')
-    .option('--host-ca <file>', 'authority that hosts verify the API server by; that of this program when left out')
-    .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
-    .option(
-      '--join-script <sha256>',
-      'digest of the join.sh there, as kubenode agent bundle prints it; for hosts that join',
-    )
-    .option(
-      '--artifact-ca <file>',
-      'authorities, in PEM, that hosts trust for artifacts and no others; those of role artifacts when left out',
-    )
 }
 
 /** The artifacts role. */

@@ -1,4 +1,5 @@
-// Options of the approver and sync, and of the health and metrics endpoints.
+// Options of what hosts get, of the approver and sync, and of the health and metrics endpoints.
+import { ARTIFACT_TRUST } from '#programs/roles/config.ts'
 import { repeated } from '#lib/flags.ts'
 import { Option, type Command } from 'commander'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
@@ -119,4 +120,30 @@ export function forListeners(command: Command): void {
       ).hideHelp(),
     )
     .option('--metrics-client-ca <file>', 'authority of client certificates that are accepted instead of tokens')
+}
+
+/** What hosts get, and which providers create them. */
+export function forHosts(command: Command): void {
+  command
+    .option(
+      '--providers <file>',
+      'YAML or JSON file with the infra providers of this cluster and their options; only static when left out (role controllers)',
+    )
+    .option('--host-server <url>', 'how hosts reach the API server; as this program does when left out')
+    .option('--host-ca <file>', 'authority that hosts verify the API server by; that of this program when left out')
+    .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
+    .option(
+      '--join-script <sha256>',
+      'digest of the join.sh there, as kubenode agent bundle prints it; for hosts that join',
+    )
+    .option(
+      '--artifact-ca <file>',
+      'authorities, in PEM, that hosts trust for artifacts and no others; of role cluster, hosts of Clusters',
+    )
+    .addOption(
+      new Option(
+        '--artifact-trust <whose>',
+        'without --artifact-ca: servers, those of role artifacts of this cluster, as when left out; host, those that each host trusts anyway',
+      ).choices(ARTIFACT_TRUST),
+    )
 }

@@ -48,7 +48,7 @@ const valuesOf = (cluster: Cluster): ReadonlyMap<string, string> =>
   ])
 
 /** Whole strings alone: a name of a Cluster never becomes a part of something else. */
-function filledIn(value: unknown, values: ReadonlyMap<string, string>): unknown {
+export function filledIn(value: unknown, values: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') return values.get(value) ?? value
   if (Array.isArray(value)) return value.map((v) => filledIn(v, values))
   if (!isObject(value)) return value
