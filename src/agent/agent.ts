@@ -190,6 +190,7 @@ function runForever(tools: Tools): readonly Promise<void>[] {
     name: node,
     holder: node,
     ...ours,
+    isOurs: parts.registersNode,
     onBack: () => parts.nodeWriter.again(),
   }
   const onObject = (found: Machine | undefined) => obeyMachine(tools, found)
@@ -198,7 +199,7 @@ function runForever(tools: Tools): readonly Promise<void>[] {
   }
   // After the last report, do not recreate a Lease that was deleted with the Machine.
   const isLast = parts.target.leaving?.phase === 'Report'
-  const leases = isLast ? [] : parts.config.registerNode ? [own, ofNode] : [own]
+  const leases = isLast ? [] : [own, ofNode]
   return [
     watchNamed({ ...common, type: machineType, name: machine, onObject, onListed }, signal),
     keepLeases(lease, leases, signal),
@@ -275,13 +276,13 @@ function obey(parts: Parts, order: MachineOrder): void {
   parts.machineWriter.touch()
 }
 
-function noteNode({ target, config, nodeWriter, supervisor, drift }: Parts, found: Machine): void {
+function noteNode({ target, registersNode, nodeWriter, supervisor, drift }: Parts, found: Machine): void {
   target.isLeaving = found.metadata.deletionTimestamp !== undefined
   if (!isNodeDeleted(found)) {
     target.deletedNode = undefined
     return
   }
-  if (config.registerNode) return nodeWriter.again()
+  if (registersNode()) return nodeWriter.again()
   const { name = '' } = found.status?.nodeRef ?? {}
   target.deletedNode ??= { name, kubelet: supervisor.main?.(KUBELET) }
   return drift.inspectSoon(KUBELET)

@@ -5,6 +5,7 @@ import type { AllComponents } from './components/all-components.ts'
 import type { DriftWatch } from './drift/drift-watch.ts'
 import { watchFolder } from './files/folder-watch.ts'
 import { FrozenWatch } from './frozen.ts'
+import { hasKubelet } from './node/deleted-node.ts'
 import { KubeletTrustWatch } from './node/kubelet-trust.ts'
 import { NodeObject } from './node/node-object.ts'
 import type { StatusWriter } from './node/writer.ts'
@@ -41,6 +42,8 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
   readonly acceptance: AcceptanceRuns
   readonly frozen: FrozenWatch
   readonly reboots: Reboots
+  /** Whether the agent keeps the Node and its Lease; otherwise a kubelet does. */
+  readonly registersNode: () => boolean
   /** Undefined where the node is a folder: the host's kubelet is not the node's. */
   readonly kubelet: KubeletTrustWatch | undefined
   readonly machineWriter: StatusWriter<KubeObject>
@@ -53,7 +56,9 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
 export function buildParts(o: PartsOptions): Parts {
   const context = partsContext(o)
   const { base, files, dir, config, facts, machine, target } = context
-  const nodeObject = buildNodeObject(context)
+  // A kubelet that the agent installed takes the Node over, and its removal gives it back. One in a folder is no node of the cluster.
+  const registersNode = (): boolean => config.registerNode && !(context.isHost && hasKubelet(components.records))
+  const nodeObject = buildNodeObject(context, registersNode)
   const targets = (): readonly string[] =>
     [target.machineUid, nodeObject.knownUid].flatMap((u) => (u === undefined ? [] : [u]))
   const onStatus = (): void => machineWriter.touch()
@@ -62,6 +67,7 @@ export function buildParts(o: PartsOptions): Parts {
   const onComponents = (): void => {
     board.read()
     onStatus()
+    nodeWriter.touch()
     endTrial(context, supervisor, components)
   }
   const components = buildComponents(context, { supervisor, trust, nodeObject, targets, onChange: onComponents })
@@ -75,11 +81,11 @@ export function buildParts(o: PartsOptions): Parts {
   const frozen = new FrozenWatch({ ...base, watchFolder, onChange: onFrozen })
   const { metadataOrigins: origins } = o
   const notices = new NoticeWatch({ ...base, onChange: onStatus, ...defined({ origins }) })
-  const kubelet = buildKubeletTrust(context, onStatus)
+  const kubelet = buildKubeletTrust(context, registersNode, onStatus)
   const acceptance = buildAcceptance(context, trust, onStatus)
   const reporting = { supervisor, components, frozen, trust, notices, acceptance, kubelet }
   const machineWriter = buildMachineWriter(context, reporting)
-  const nodeWriter = buildNodeWriter(context, { nodeObject, board })
+  const nodeWriter = buildNodeWriter(context, { nodeObject, board, registersNode })
   const { repairs, jobs } = buildRepairs(context, { components, trust, detection, nodeObject, targets })
   const logs = buildLogs(context, { supervisor, components })
   const metrics = buildMetrics(context, { detection, board, components, repairs })
@@ -102,22 +108,35 @@ export function buildParts(o: PartsOptions): Parts {
     acceptance,
     frozen,
     reboots: context.reboots,
+    registersNode,
     kubelet,
     machineWriter,
     nodeWriter,
-    reportLeft: reportLeft(context, reporting, nodeObject),
+    reportLeft: reportLeft(context, reporting, { nodeObject, registersNode }),
   }
 }
 
 const buildKubeletTrust = (
-  { isHost, files, clock, session, config }: PartsContext,
+  { isHost, files, clock, session }: PartsContext,
+  registersNode: () => boolean,
   onChange: () => void,
 ): KubeletTrustWatch | undefined =>
   isHost
-    ? new KubeletTrustWatch({ files, clock, trusted: session.identity.ca, isExpected: !config.registerNode, onChange })
+    ? new KubeletTrustWatch({
+        files,
+        clock,
+        trusted: session.identity.ca,
+        get isExpected() {
+          return !registersNode()
+        },
+        onChange,
+      })
     : undefined
 
-const buildNodeObject = ({ client, log, node, facts, session, config, target }: PartsContext): NodeObject =>
+const buildNodeObject = (
+  { client, log, node, facts, session, target }: PartsContext,
+  registersNode: () => boolean,
+): NodeObject =>
   new NodeObject({
     client,
     log,
@@ -125,7 +144,7 @@ const buildNodeObject = ({ client, log, node, facts, session, config, target }: 
     facts,
     machineUid: session.machineUid,
     // Otherwise a host that was given up, or whose Machine was force-deleted, would leave behind a Node without an owner.
-    register: async () => config.registerNode && !target.isLeaving && (await session.isMachineThere()),
+    register: async () => registersNode() && !target.isLeaving && (await session.isMachineThere()),
   })
 
 /** The agent's own new version has settled, or was reverted. */

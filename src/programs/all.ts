@@ -275,7 +275,10 @@ export const ROLES = {
 } as const satisfies Readonly<Record<RoleName, RoleEntry>>
 
 /** The parts of an agent; `#agent/parts.ts` builds them. */
-type AgentPart = Exclude<keyof Parts, 'files' | 'dir' | 'config' | 'facts' | 'machine' | 'target' | 'reportLeft'>
+type AgentPart = Exclude<
+  keyof Parts,
+  'files' | 'dir' | 'config' | 'facts' | 'machine' | 'target' | 'registersNode' | 'reportLeft'
+>
 
 export const AGENT_PARTS = {
   supervisor: 'starts and stops processes, in units of systemd or below the agent',

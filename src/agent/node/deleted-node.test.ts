@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
-import { isNodeDeleted, kubeletFinding } from './deleted-node.ts'
+import type { ComponentRecord } from '../components/record.ts'
+import { hasKubelet, isNodeDeleted, kubeletFinding } from './deleted-node.ts'
 
 const missing = {
   type: 'Ready',
@@ -34,4 +35,30 @@ test.each([
   expect(kubeletFinding({ name: 'n-1', kubelet: 7 }, pid)).toHaveLength(expected ? 1 : 0)
   expect(kubeletFinding(undefined, pid)).toEqual([])
   expect(kubeletFinding({ name: 'n-1', kubelet: undefined }, pid)).toEqual([])
+})
+
+const slot = { id: '0123456789abcdef-1', version: '1.0.0', digest: 'd' }
+const record = (component: string, more: object) =>
+  ({
+    format: 1,
+    component,
+    state: 'Healthy',
+    since: 0,
+    target: { version: '1.0.0', attempt: 1 },
+    pins: [],
+    ...more,
+  }) as unknown as ComponentRecord
+
+test.each([
+  ['while its kubelet is installed', [record('kubelet', { current: slot })], true],
+  [
+    'while its kubelet is switched for the first time',
+    [record('kubelet', { open: { to: slot, phase: 'Probing' } })],
+    true,
+  ],
+  ['not while its kubelet is only staged', [record('kubelet', { state: 'Staged', staged: slot })], false],
+  ['not after its kubelet failed with nothing before it', [record('kubelet', { state: 'Failed' })], false],
+  ['not with other components', [record('containerd', { current: slot })], false],
+])('a kubelet registers the Node %s', (_, records, expected) => {
+  expect(hasKubelet(records)).toBe(expected)
 })

@@ -1,10 +1,15 @@
 // What an agent does when the Machine reports that its Node was deleted: it creates the Node again, or has the kubelet restarted, because a kubelet
 // registers only when it starts. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
+import { isLeftToHost, type ComponentRecord } from '../components/record.ts'
 import type { Finding } from '../drift/inspect.ts'
 
 /** The component that registers Nodes itself. */
 export const KUBELET = 'kubelet'
+
+/** Also while it is being switched for the first time: it has to register the Node to become healthy. */
+export const hasKubelet = (records: readonly ComponentRecord[]): boolean =>
+  records.some((record) => record.component === KUBELET && !isLeftToHost(record))
 
 /** The machine controller watches all Nodes, so that ten thousand agents need not. A deleted machine's Node is deleted too. */
 export const isNodeDeleted = ({ metadata, spec, status }: Machine): boolean =>

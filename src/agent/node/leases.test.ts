@@ -17,7 +17,7 @@ function kept(isWanted?: () => Promise<boolean>) {
   const clock = new VirtualClock()
   const fake = new FakeKube({ clock, random: seededRandom(1), kinds: [], bookmarkEveryMs: 0 })
   const inner = fake.client({ actor: 'agent' })
-  const network = { isUp: true }
+  const network = { isUp: true, isOurs: true }
   const back: number[] = []
   const away = () =>
     Promise.reject(new KubeNodeError(kubeErrors.KN2001({ action: 'renew', why: 'away' }), { retry: 'later' }))
@@ -30,7 +30,11 @@ function kept(isWanted?: () => Promise<boolean>) {
   const lease = { namespace: 'kube-node-lease', name: 'm', holder: 'm', ...defined({ isWanted }) }
   const other = { namespace: 'kubenode-system', name: 'agent-m', holder: 'm' }
   const stop = new AbortController()
-  const ended = keepLeases(deps, [other, { ...lease, onBack: () => back.push(clock.monotonic()) }], stop.signal)
+  const ended = keepLeases(
+    deps,
+    [other, { ...lease, isOurs: () => network.isOurs, onBack: () => back.push(clock.monotonic()) }],
+    stop.signal,
+  )
   const renewedAt = () => fake.peek(leaseType, { namespace: 'kube-node-lease', name: 'm' })?.spec
   const take = (holderIdentity: string) =>
     inner.patch(leaseType, lease, { type: 'merge', value: { spec: { holderIdentity } } })
@@ -86,5 +90,19 @@ test.each([
   expect(agent.renewedAt()).toEqual(isThere ? expect.anything() : undefined)
   await agent.clock.advance(3 * EVERY_MS)
   expect(agent.renewedAt()).toEqual(isThere ? expect.anything() : undefined)
+  await agent.end()
+})
+
+test('a lease that another program keeps is left alone, and kept again when that program is gone', async () => {
+  const agent = kept()
+  await agent.clock.advance(60_000)
+  agent.network.isOurs = false
+  const before = agent.renewedAt()
+  await agent.clock.advance(60_000)
+  expect(agent.renewedAt()).toEqual(before)
+  agent.network.isOurs = true
+  await agent.clock.advance(60_000)
+  expect(agent.renewedAt()).not.toEqual(before)
+  expect(agent.back).toHaveLength(1)
   await agent.end()
 })

@@ -36,6 +36,8 @@ const LATE = 1.5
 export const wasMissed = (silentMs: number, everyMs: number): boolean => silentMs > everyMs * LATE
 
 export interface KeptLease extends LeaseName {
+  /** False while another program keeps it. */
+  readonly isOurs?: () => boolean
   /** Called for each late renewal. */
   readonly onBack?: () => void
 }
@@ -69,7 +71,7 @@ interface Kept {
 async function renewKept(deps: LeaseDeps, kept: Kept, signal: AbortSignal): Promise<void> {
   const { clock, log, everyMs } = deps
   const { lease } = kept
-  if (signal.aborted) return
+  if (signal.aborted || lease.isOurs?.() === false) return
   try {
     const isShort = !kept.isFailing && kept.shortFor < WHOLE_EACH
     await renewLease(deps, lease, signal, isShort)

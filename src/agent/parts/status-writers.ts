@@ -83,21 +83,26 @@ function writeMachine({ client, known }: PartsContext, object: KubeObject): Prom
 
 /** The last report: removes the agent's conditions from a Node that a kubelet registered, and writes the Machine last. */
 export const reportLeft =
-  (context: PartsContext, needs: MachineWriterNeeds, nodeObject: NodeObject) => async (): Promise<void> => {
-    if (!context.config.registerNode) await nodeObject.withdrawStatus()
+  (context: PartsContext, needs: MachineWriterNeeds, { nodeObject, registersNode }: OwnNode) =>
+  async (): Promise<void> => {
+    if (!registersNode()) await nodeObject.withdrawStatus()
     await writeMachine(context, machineStatusNow(context, needs, 'Left'))
   }
 
-export interface NodeWriterNeeds {
+export interface OwnNode {
   readonly nodeObject: NodeObject
+  readonly registersNode: () => boolean
+}
+
+export interface NodeWriterNeeds extends OwnNode {
   readonly board: ProblemBoard
 }
 
 export function buildNodeWriter(
   context: PartsContext,
-  { nodeObject, board }: NodeWriterNeeds,
+  { nodeObject, board, registersNode }: NodeWriterNeeds,
 ): StatusWriter<KubeObject> {
-  const { base, clock, node, facts, version, config, session, isHost } = context
+  const { base, clock, node, facts, version, session, isHost } = context
   const readySince = clock.now()
   const { server, nodeAddress } = session.identity
   const own = ownAddress(
@@ -116,7 +121,7 @@ export function buildNodeWriter(
         { name: node, facts, address: address(), version, problems: board.problems, readySince },
         clock.now(),
         {
-          ready: config.registerNode,
+          ready: registersNode(),
         },
       ),
     isSame: isSameStatus,
