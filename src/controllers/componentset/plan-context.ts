@@ -7,6 +7,7 @@ import { revisionNameOf } from '#api/protocol/set-revision.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { without } from '#lib/without.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { hasEnded } from '#permits/permits.ts'
 import { blocksSeen } from './revisions/blocks.ts'
@@ -18,6 +19,7 @@ import { holdOver, holdsOver, holdTarget, holdTargetsOfMachine } from '#permits/
 import {
   type CompetingSet,
   declarersOf,
+  ReadingMemo,
   readMembers,
   readOne,
   competingSetFor,
@@ -28,10 +30,11 @@ import { type Outage, outageOf } from './members/outage.ts'
 import type { Problem } from '#nodes/placement/problem.ts'
 import { problemOf } from './revisions/problems.ts'
 import { isNoLoss, type Reading } from './members/reading.ts'
+import type { Bases } from './members/settled.ts'
 import { type Refusals, recentlyRefused } from './members/refused.ts'
 import { type ComponentTarget, isSameTarget } from '#api/protocol/component-order.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
-import { newRevision, renumbered } from './revisions/revisions.ts'
+import { newRevision, renumbered, targetIn } from './revisions/revisions.ts'
 import type { Rules } from './slices/rules.ts'
 import type { Blocked, Seen, Slice, SliceDecision } from './seen.ts'
 import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './revisions/tracks.ts'
@@ -64,6 +67,8 @@ export interface Context {
   readonly reserved: ReadonlySet<string>
   readonly refusals: Refusals
   readonly retryBefore: number | undefined
+  /** What surveys keep until the next plan. */
+  readonly bases: Bases
   readonly specOf: SpecOf
   /** Why a machine stays as it is: a hold, or a file on its node. */
   readonly heldBy: (reading: Reading) => string | undefined
@@ -73,14 +78,15 @@ export interface Context {
 }
 
 export function contextOf(seen: Seen, now: number, rules: Rules): Context {
-  const { set } = seen
+  const { set, memo = new ReadingMemo() } = seen
+  const { bases } = memo
   const holds = holdsOnSet(seen, now)
   const retries = holds.filter((h) => h.spec.effect === 'Retry')
   const retry = holdOf(retries, 'Retry')
   const pin = holdOf(holds, 'Pin')
   const { revisions, isNewRevision, isPinLost } = revisionsOf(seen, pin, now)
   const indexOf = indexesOf(seen, revisions)
-  const members = readMembers(set, seen.machines, seen.nodes, indexOf, seen.memo)
+  const members = readMembers(set, seen.machines, seen.nodes, indexOf, memo)
   const byName = new Map<string, Reading>()
   for (const m of members) byName.set(m.name, m)
   const binding = bindingBlocks(blocksSeen(seen, revisions.all), revisions, retries)
@@ -120,7 +126,8 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     reserved: reservedBy(seen),
     refusals: recentlyRefused(seen, now),
     retryBefore: retry && Date.parse(retry.metadata.creationTimestamp ?? ''),
-    specOf: specsIn(seen.components),
+    bases,
+    specOf: bases.begin(rules, specsIn(seen.components)),
     heldBy: heldMachines(seen, now),
     nameOfStep: namesOfSteps(set.spec.rollout.steps, tracks, counting),
     isOthers,
@@ -255,8 +262,10 @@ function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
 }
 
 export function surveysOf(context: Context): readonly Survey[] {
-  const { members, revisions, rules, reserved, refusals, competing, retryBefore, specOf, heldBy, seen, now } = context
+  const { members, revisions, rules, reserved, refusals, competing, retryBefore, specOf, heldBy, seen, now, bases } =
+    context
   const mixOf = mixesOf(specOf)
+  const isHindered = (reading: Reading) => refusals.machines.has(reading.uid) || heldBy(reading) !== undefined
   const atWork = new Set((seen.set.status?.slices ?? []).filter(isAtWork).map((w) => w.startedAt ?? ''))
   const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
   const surveyors = context.tracks.map((track) => {
@@ -268,16 +277,19 @@ export function surveysOf(context: Context): readonly Survey[] {
           successors.find((s) => matchesSelector(s.selector, machine.metadata.labels))?.set.metadata.name
       : (machine: Machine, decidedBy: string | undefined) =>
           competingSetFor(others, seen.set, machine, decidedBy)?.set.metadata.name
+    const isAlone = track.isRemoval ? successors.length === 0 : others === undefined
     const goal = track.target ?? track.declared
+    const isKeyNeeded = needsKey(track.target, revisions)
     const incompatible = compatibilityOf(goal, specOf, mixOf)
     const unfit = unfitOf(goal, specOf)
     return surveyorOf(track, {
-      count: members.length,
+      members,
+      basis: isAlone ? bases.of(track.component, aboutOf(track, revisions, isKeyNeeded)) : undefined,
       revisions,
       rules,
       incompatible,
       unfit,
-      needsKey: needsKey(track.target, revisions),
+      needsKey: isKeyNeeded,
       reserved,
       claimedByOther,
       heldBy,
@@ -289,9 +301,20 @@ export function surveysOf(context: Context): readonly Survey[] {
     })
   })
   // Machine by machine: the components of one machine are close together in memory.
-  for (const [at, reading] of members.entries()) for (const { add } of surveyors) add(reading, at)
+  for (const [at, reading] of members.entries()) {
+    let free: boolean | undefined
+    const isFree = () => (free ??= !reserved.has(reading.name) && !isHindered(reading))
+    for (const { add } of surveyors) add(reading, at, isFree)
+  }
   return surveyors.map((s) => s.survey())
 }
+
+/** A survey does not read why a version is blocked. */
+const aboutOf = (track: Track, { current }: Revisions, isKeyNeeded: boolean): readonly unknown[] => [
+  without(track, 'blocked'),
+  targetIn(current, track.component),
+  isKeyNeeded,
+]
 
 function unfitOf(goal: ComponentTarget, specOf: SpecOf): (machine: Machine) => string | undefined {
   const spec = goal.version === undefined ? undefined : specOf(goal.name, goal.version)

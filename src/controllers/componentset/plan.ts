@@ -25,6 +25,7 @@ import {
 import { missingConfigs } from './revisions/configs.ts'
 import { wasHealthyHere } from './revisions/known-good.ts'
 import { firstFinding, inspectionsOf } from './inspection/inspect.ts'
+import { isInspected } from './inspection/inspections.ts'
 import { hasEnded } from '#permits/permits.ts'
 import { MOST_OPEN, type Room, type Slices, askAgain, openSlice, placeOf } from './slices/open.ts'
 import { type Reading, isThere, standingOf } from './members/reading.ts'
@@ -198,8 +199,9 @@ function surroundings(context: Context): Surroundings {
 function moveOne(context: Context, slice: Slice, givenUp: GivenUp | undefined, tally: Tally, draft: Draft) {
   const around = surroundings(context)
   const permit = context.seen.permits.get(slice.permit ?? '')
-  const view = viewSlice(slice, permit, around, givenUp !== undefined || tally.failed > tally.allowed)
-  const moved = moveSlice(view, around, { rollout: context.seen.set.spec.rollout, tally, givenUp })
+  const isGivenUp = givenUp !== undefined || tally.failed > tally.allowed
+  const viewOf = () => viewSlice(slice, permit, around, isGivenUp)
+  const moved = moveSlice(slice, viewOf, around, { rollout: context.seen.set.spec.rollout, tally, givenUp })
   draft.actions.push(...moved.actions)
   return moved
 }
@@ -321,16 +323,19 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
   const isFull =
     planned.length === 0 &&
     !(!isCrowded && hasMore && closedFor(context, isRecovery) === undefined && place?.step === last)
-  const machines = inStep.flatMap(activeMachines).flatMap((name) => context.readingOf(name) ?? [])
-  const tried = machines.filter((r) => runs(r, track))
+  const tried = () =>
+    inStep
+      .flatMap(activeMachines)
+      .flatMap((name) => context.readingOf(name) ?? [])
+      .filter((r) => runs(r, track))
   const slack = Math.max(0, tally.allowed - tally.failed)
   const { nodes, inspectionResults, probePods: pods } = context.seen
-  const [slice] = inStep
+  const slice = inStep.some(isInspected) ? inStep[0] : undefined
   const finding =
     slice &&
     firstFinding(inspectionsOf(rollout), {
       slice,
-      machines: tried,
+      machines: tried(),
       nodes,
       inspectionResults,
       pods,

@@ -352,12 +352,12 @@ function disturbing(made: SetPlan, seen: Seen): string | undefined {
   return undefined
 }
 
-function unordered(made: SetPlan, seen: Seen, now: number, random: Random): string | undefined {
+function unordered(made: SetPlan, { memo, ...seen }: Seen, now: number, random: Random): string | undefined {
   if (random.below(4) !== 0) return undefined
   const shuffled = seen.machines.toSorted(() => random.below(3) - 1)
   const again = plan({ ...seen, machines: shuffled }, now)
-  const first = plan(seen, now)
+  const first = plan({ ...seen, ...defined({ memo }) }, now)
   return jsonEqual(first.status, again.status) && jsonEqual(asksOf(first), asksOf(again)) && made !== undefined
     ? undefined
-    : 'the order of the machines matters'
+    : 'the order of the machines matters, or what the last plan found out about them'
 }

@@ -29,6 +29,8 @@ export interface WantedInspection {
 export const isRemote = (i: Inspection): boolean => i.http !== undefined || i.prometheus !== undefined
 
 const INSPECTED: ReadonlySet<Slice['phase']> = new Set(['Inspecting', 'Soaking'])
+/** Only these slices read inspections. */
+export const isInspected = ({ phase }: Pick<Slice, 'phase'>): boolean => INSPECTED.has(phase)
 
 export const resultKey = ({ component, version = '', config = '', step }: Slice, { name }: Inspection): string =>
   [component, version, config, step, name].join('/')
@@ -39,7 +41,7 @@ export function wantedInspections({ spec, status }: MachineComponentSet): readon
   if (inspections.length === 0) return []
   const wanted = new Map<string, WantedInspection>()
   for (const slice of status?.slices ?? []) {
-    if (!INSPECTED.has(slice.phase)) continue
+    if (!isInspected(slice)) continue
     for (const inspection of inspections) {
       const key = resultKey(slice, inspection)
       wanted.set(key, { key, inspection })

@@ -6,12 +6,11 @@ import { parseDuration } from '#lib/duration.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { isPodReady, type Pod } from '#nodes/objects.ts'
 import type { SetAction } from '../actions.ts'
-import type { Inspection, CheckResult } from './inspections.ts'
+import { type Inspection, type CheckResult, isInspected } from './inspections.ts'
 import type { Reading } from '../members/reading.ts'
 import type { Seen, Slice } from '../seen.ts'
 
 const HASH_CHARS = 16
-const INSPECTED: ReadonlySet<Slice['phase']> = new Set(['Inspecting', 'Soaking'])
 
 /** Per step: all its slices share the probe, and another version has its own. */
 function probeHash({ component, version = '', config = '', step }: Slice, { name }: Inspection): string {
@@ -37,14 +36,14 @@ export function podResult(
 export interface ProbedStep {
   readonly slice: Slice
   /** Machines of the step that run the version. */
-  readonly machines: readonly Reading[]
+  readonly machines: () => readonly Reading[]
 }
 
 /** Starts the pods that open steps need, and deletes the rest. */
 export function probePods({ set, probePods: pods }: Seen, steps: readonly ProbedStep[]): readonly SetAction[] {
   if (pods === undefined) return []
   const wanted = (set.spec.rollout.inspections ?? []).filter((i) => i.podProbe !== undefined)
-  const open = steps.filter((s) => INSPECTED.has(s.slice.phase))
+  const open = steps.filter((s) => isInspected(s.slice))
   const hashes = new Set(open.flatMap((s) => wanted.map((i) => probeHash(s.slice, i))))
   const isWanted = (pod: Pod) => [...hashes].some((h) => isPodOf(pod, h))
   const ends = pods
@@ -53,7 +52,7 @@ export function probePods({ set, probePods: pods }: Seen, steps: readonly Probed
   const starts = open.flatMap((step) =>
     wanted.flatMap((inspection) => {
       const hash = probeHash(step.slice, inspection)
-      const node = step.machines.find((m) => m.health === 'Up')?.machine.status?.nodeRef?.name
+      const node = step.machines().find((m) => m.health === 'Up')?.machine.status?.nodeRef?.name
       if (node === undefined || pods.some((p) => isPodOf(p, hash))) return []
       const pod = podOf(set, inspection, `${shortName(set)}-${hash}`, node)
       return [

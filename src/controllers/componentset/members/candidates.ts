@@ -3,6 +3,7 @@
 import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import { wasHealthy } from '#api/protocol/healthy-before.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
+import type { Basis, Settled } from './settled.ts'
 import { type Reading, type Standing, isNodeDeleted, isThere, reportsFailure, standingOf } from './reading.ts'
 import { type ComponentTarget, isSameTarget, isOrderFor } from '#api/protocol/component-order.ts'
 import { targetIn } from '../revisions/revisions.ts'
@@ -29,17 +30,23 @@ export interface Survey {
   readonly tried: number
   /** One mark per member, in member order. */
   readonly marks: Uint8Array
-  readonly triedByClass: ReadonlyMap<string, number>
-  readonly triedZones: ReadonlySet<string>
+  /** Who tried it: most plans do not ask. */
+  readonly triedIn: () => TriedIn
   /** Candidates that wait for another component, or that another component needs as they are. */
   readonly unmet: number
   /** The reason for the first of them. */
   readonly firstUnmet: string | undefined
 }
 
+interface TriedIn {
+  readonly byClass: ReadonlyMap<string, number>
+  readonly zones: ReadonlySet<string>
+}
+
 export interface SurveyInput {
-  /** Number of members. */
-  readonly count: number
+  readonly members: readonly Reading[]
+  /** Undefined: other sets may decide about the component, so that nothing is kept. */
+  readonly basis: Basis | undefined
   readonly revisions: Revisions
   readonly rules: Rules
   /** Why the component cannot run its target next to what a machine runs. */
@@ -71,8 +78,25 @@ type Verdict = 'Sound' | 'Broken' | 'Never' | 'Others' | { readonly skipped: str
 
 /** Reads one machine after another, in member order, and returns the totals at the end. */
 export interface Surveyor {
-  readonly add: (reading: Reading, at: number) => void
+  /** `isFree`: no slice, hold or refusal concerns the machine now. Asked only where something is to be done. */
+  readonly add: (reading: Reading, at: number, isFree: () => boolean) => void
   readonly survey: () => Survey
+}
+
+/** Of a machine and a component. */
+interface Assessment {
+  readonly isHere: boolean
+  readonly isFailed: boolean
+  /** A failure that may not be retried. */
+  readonly isCounted: boolean
+  readonly isStuck: boolean
+  readonly mark: number
+  /** Undefined: there is nothing to do. */
+  readonly verdict: Verdict | undefined
+  readonly isOfRollout: boolean
+  readonly isGoingBack: boolean
+  /** It rests on nothing that time changes. */
+  readonly isLasting: boolean
 }
 
 export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
@@ -81,61 +105,103 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   const brokenByRollout = new Set<Reading>()
   const goingBack = new Set<Reading>()
   const skipped = new Map<string, string>()
-  const triedByClass = new Map<string, number>()
-  const triedZones = new Set<string>()
-  const marks = new Uint8Array(input.count)
+  const { members, basis } = input
+  const marks = new Uint8Array(members.length)
+  const hasTried = new Uint8Array(members.length)
   const counts = { updated: 0, failed: 0, stuck: 0, unmet: 0 }
   let firstUnmet: string | undefined
-  const goal = track.target ?? track.declared
-  const healthy = targetIn(input.revisions.current, track.component)
-  const isBack = track.ahead.some((t) => !isSameTarget(t, goal))
-  const add = (reading: Reading, at: number): void => {
-    const { standing, isHere, isFailed, isStuck } = assess(reading, track, goal, input)
+  const about: About = {
+    track,
+    goal: track.target ?? track.declared,
+    healthy: targetIn(input.revisions.current, track.component),
+    isBack: track.ahead.some((t) => !isSameTarget(t, track.target ?? track.declared)),
+    input,
+  }
+  const assessed = (reading: Reading, isFree: () => boolean): Assessment | Settled => {
+    if (basis === undefined) return assess(reading, about)
+    const known = reading.settled[track.index]
+    if (known?.basis === basis && (known.verdict === undefined || isFree())) return known
+    const assessment = assess(reading, about)
+    const { verdict, isLasting } = assessment
+    const isShort = verdict === undefined || verdict === 'Sound' || verdict === 'Broken' || verdict === 'Never'
+    if (isLasting && isShort && (verdict === undefined || isFree()))
+      reading.settled[track.index] = basis.settled({ ...assessment, verdict })
+    return assessment
+  }
+  const add = (reading: Reading, at: number, isFree: () => boolean): void => {
+    const { isHere, isFailed, isCounted, isStuck, mark, verdict, isOfRollout, isGoingBack } = assessed(reading, isFree)
     if (isHere) counts.updated++
-    if (isFailed && !mayRetry(reading, track, input)) counts.failed++
+    if (isCounted) counts.failed++
     if (isStuck) counts.stuck++
-    if (isHere || isFailed) {
-      count(triedByClass, reading.class)
-      triedZones.add(reading.machine.spec.zone ?? '')
-    }
-    marks[at] = markOf(standing, isFailed, reading)
-    // While a version climbs the ladder, changes made on a node are not repaired: a step should show only the effect of the version.
-    if (isHere && !(standing === 'Drifted' && track.isProven)) return
-    const verdict = isStuck ? STUCK : judge(reading, standing, isFailed, track, input)
-    if (verdict === 'Never') return
-    if (verdict === 'Others') marks[at] = MARKS.othersDecide
-    else if (verdict === 'Sound' || verdict === 'Broken') {
+    if (isHere || isFailed) hasTried[at] = 1
+    marks[at] = mark
+    if (verdict === undefined || verdict === 'Never' || verdict === 'Others') return
+    if (verdict === 'Sound' || verdict === 'Broken') {
       ;(verdict === 'Sound' ? sound : broken).push(reading)
-      if (verdict === 'Broken' && !isOfHealthy(reading, track.index, healthy)) brokenByRollout.add(reading)
-      if (isBack && wasHealthyOn(reading, track) && isAhead(reading, track, goal)) goingBack.add(reading)
+      if (isOfRollout) brokenByRollout.add(reading)
+      if (isGoingBack) goingBack.add(reading)
     } else if ('unmet' in verdict) {
       counts.unmet++
       firstUnmet ??= `${reading.name}: ${verdict.unmet}`
     } else skipped.set(reading.name, verdict.skipped)
   }
-  const survey = (): Survey => {
-    const tried = counts.updated + counts.failed
-    return {
-      track,
-      sound,
-      broken,
-      brokenByRollout,
-      goingBack,
-      skipped,
-      ...counts,
-      firstUnmet,
-      tried,
-      marks,
-      triedByClass,
-      triedZones,
-    }
-  }
+  const survey = (): Survey => ({
+    track,
+    sound,
+    broken,
+    brokenByRollout,
+    goingBack,
+    skipped,
+    ...counts,
+    firstUnmet,
+    tried: counts.updated + counts.failed,
+    marks,
+    triedIn: () => triedAmong(members.filter((_, at) => hasTried[at] === 1)),
+  })
   return { add, survey }
 }
 
+function triedAmong(members: readonly Reading[]): TriedIn {
+  const byClass = new Map<string, number>()
+  for (const { class: of } of members) byClass.set(of, (byClass.get(of) ?? 0) + 1)
+  return { byClass, zones: new Set(members.map(({ machine }) => machine.spec.zone ?? '')) }
+}
+
+/** What is the same for all machines. */
+interface About {
+  readonly track: Track
+  readonly goal: ComponentTarget
+  readonly healthy: ComponentTarget | undefined
+  readonly isBack: boolean
+  readonly input: SurveyInput
+}
+
+function assess(reading: Reading, { track, goal, healthy, isBack, input }: About): Assessment {
+  const { standing, isHere, isFailed, isStuck } = standingNow(reading, track, goal, input)
+  const isCounted = isFailed && !mayRetry(reading, track, input)
+  const mark = markOf(standing, isFailed, reading)
+  const isLasting = !isFailed && LASTING.has(standing)
+  const found = { isHere, isFailed, isCounted, isStuck, isLasting, isOfRollout: false, isGoingBack: false }
+  // While a version climbs the ladder, changes made on a node are not repaired: a step should show only the effect of the version.
+  if (isHere && !(standing === 'Drifted' && track.isProven)) return { ...found, mark, verdict: undefined }
+  const verdict = isStuck ? STUCK : judge(reading, standing, isFailed, track, input)
+  if (verdict === 'Others') return { ...found, mark: MARKS.othersDecide, verdict }
+  if (verdict !== 'Sound' && verdict !== 'Broken') return { ...found, mark, verdict }
+  return {
+    ...found,
+    mark,
+    verdict,
+    isOfRollout: verdict === 'Broken' && !isOfHealthy(reading, track.index, healthy),
+    isGoingBack: isBack && wasHealthyOn(reading, track) && isAhead(reading, track, goal),
+  }
+}
+
+/** All others wait for an agent, a canary or a time. */
+const LASTING: ReadonlySet<Standing> = new Set(['Updated', 'Unhealthy', 'Outdated'])
+
 const STUCK: Verdict = { skipped: 'not ready for this version within the progress deadline' }
 
-function assess(
+function standingNow(
   reading: Reading,
   { index }: Track,
   goal: ComponentTarget,
@@ -168,8 +234,6 @@ function isOfHealthy({ orders, reports }: Reading, index: number, healthy: Compo
   if (healthy === undefined || order === undefined || report?.version === undefined) return false
   return isOrderFor(order, healthy)
 }
-
-const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
 /** Ordered a version newer than the goal. A component that a later revision dropped is a target too. */
 /** A target that was never tried is no way back, whatever versions a machine had before. */

@@ -6,6 +6,7 @@ import { type Selector, matchesSelector } from '#kube/selector.ts'
 import { type SelectingSet, contender, goesBefore, selecting } from '#nodes/placement/deciding-set.ts'
 import { type Reading, readMachine } from './reading.ts'
 import type { Lookup } from './lookup.ts'
+import { Bases } from './settled.ts'
 import { inOrderOfNames } from '#nodes/placement/spread.ts'
 import type { Node } from '#nodes/objects.ts'
 
@@ -80,6 +81,7 @@ interface Reader {
  * deleted ones, so most are at their old index.
  */
 export class ReadingMemo {
+  readonly bases = new Bases()
   #about = ''
   #known: readonly Known[] = []
 

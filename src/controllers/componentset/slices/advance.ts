@@ -48,19 +48,21 @@ interface SliceTurn {
   readonly givenUp: GivenUp | undefined
 }
 
-export function moveSlice(view: SliceView, around: Surroundings, turn: SliceTurn): Moved {
-  const { slice, permit } = view
+/** `viewOf` reads its machines: a slice that waits for its step, or that is over, needs none of them. */
+export function moveSlice(slice: Slice, viewOf: () => SliceView, around: Surroundings, turn: SliceTurn): Moved {
   const { givenUp } = turn
   switch (slice.phase) {
     case 'Planned':
     case 'Inspecting':
     case 'Soaking':
-      return givenUp === undefined ? { slice, actions: [] } : abort(view, around, givenUp)
-    case 'AwaitingPermit':
+      return givenUp === undefined ? { slice, actions: [] } : abort(viewOf(), around, givenUp)
+    case 'AwaitingPermit': {
+      const view = viewOf()
       if (givenUp !== undefined) return abort(view, around, givenUp)
-      return permit === undefined ? requestAgain(view, around) : awaitPermit(view, permit, around)
+      return view.permit === undefined ? requestAgain(view, around) : awaitPermit(view, view.permit, around)
+    }
     case 'Switching':
-      return whileSwitching(view, around, turn)
+      return whileSwitching(viewOf(), around, turn)
     case 'Passed':
     case 'Failed':
     case 'Aborted':

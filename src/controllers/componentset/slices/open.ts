@@ -169,7 +169,10 @@ export function openSlice(input: OpenInput): Opened {
   return { slices: [asked.slice], actions: asked.actions, costs, machines, wait: undefined }
 }
 
-const triedIn = ({ triedByClass, triedZones }: Survey) => ({ tried: triedByClass, triedZones })
+function triedIn(survey: Survey) {
+  const { byClass, zones } = survey.triedIn()
+  return { tried: byClass, triedZones: zones }
+}
 
 /** Applies to serving machines. Broken ones still come first. */
 function ownHostsForLater(
@@ -332,12 +335,10 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   const wait = room.closed ?? (costs > room.free ? noBudget(room) : undefined)
   if (wait !== undefined)
     return { ...nothing(wait), slice: { ...slice, waitingFor: waitingSince(slice.waitingFor, wait, now) } }
-  const uids = new Map(seen.machines.map((m) => [m.metadata.name ?? '', m.metadata.uid]))
+  const done = (before?.spec.targets ?? []).filter((t) => before?.spec.results?.[t.uid] === 'Succeeded')
   // A new machine under the same name does not count: no permit of this slice would cover it, and the slice could not end.
-  const isDone = (name: string) =>
-    before?.spec.targets.some(
-      (t) => t.name === name && before.spec.results?.[t.uid] === 'Succeeded' && (uids.get(name) ?? t.uid) === t.uid,
-    )
+  const uids = new Map(done.length === 0 ? [] : seen.machines.map((m) => [m.metadata.name ?? '', m.metadata.uid]))
+  const isDone = (name: string) => done.some((t) => t.name === name && (uids.get(name) ?? t.uid) === t.uid)
   const machines = active.filter((name) => open.has(name) || isDone(name))
   const next = continuedWith(slice, new Set(machines))
   const asked = ask({ seen, slice: next, targets, spec, now, nameOfStep })

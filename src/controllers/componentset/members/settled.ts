@@ -1,0 +1,85 @@
+// What surveys found out about machines, kept from one plan to the next while nothing that it rests on has changed: of thousands of machines, few change between
+// two plans. It saves work only: without it every machine is assessed again.
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import type { SpecOf } from '#nodes/placement/compatibility.ts'
+import { jsonEqual } from '#lib/json.ts'
+
+/** A finding that rests on the reading and its basis alone: not on time, other sets, holds, refusals or running slices. */
+export interface Settled {
+  readonly basis: Basis
+  readonly isHere: boolean
+  readonly isFailed: false
+  readonly isCounted: false
+  readonly isStuck: false
+  readonly mark: number
+  readonly verdict: 'Sound' | 'Broken' | 'Never' | undefined
+  readonly isOfRollout: boolean
+  readonly isGoingBack: boolean
+}
+
+type Finding = Pick<Settled, 'isHere' | 'mark' | 'verdict' | 'isOfRollout' | 'isGoingBack'>
+
+/** What all findings about one component rest on. Another basis is another object. */
+export class Basis {
+  /** Equal findings are one object: there are a handful, and machines times components that have them. */
+  readonly #known = new Map<string, Settled>()
+
+  settled({ isHere, mark, verdict, isOfRollout, isGoingBack }: Finding): Settled {
+    const key = `${isHere} ${mark} ${verdict} ${isOfRollout} ${isGoingBack}`
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const one: Settled = {
+      basis: this,
+      isHere,
+      isFailed: false,
+      isCounted: false,
+      isStuck: false,
+      mark,
+      verdict,
+      isOfRollout,
+      isGoingBack,
+    }
+    this.#known.set(key, one)
+    return one
+  }
+}
+
+/** Versions that come and go: a set has a few of each component. */
+const MOST_SPECS = 1_000
+
+/** The bases of one set. */
+export class Bases {
+  #rules: object | undefined
+  readonly #specs = new Map<string, { readonly name: string; readonly version: string; readonly spec: Spec }>()
+  readonly #known = new Map<string, { readonly about: unknown; readonly basis: Basis }>()
+
+  /** For one plan: reads definitions once, and forgets everything if one of those that were read is another object now. */
+  begin(rules: object, specOf: SpecOf): SpecOf {
+    const isSame = this.#rules === rules && this.#specs.size < MOST_SPECS
+    if (!isSame || this.#specs.values().some(({ name, version, spec }) => specOf(name, version) !== spec)) {
+      this.#known.clear()
+      this.#specs.clear()
+    }
+    this.#rules = rules
+    return (name, version) => {
+      if (version === undefined) return specOf(name, version)
+      const key = `${name}\n${version}`
+      const known = this.#specs.get(key)
+      if (known !== undefined) return known.spec
+      const spec = specOf(name, version)
+      this.#specs.set(key, { name, version, spec })
+      return spec
+    }
+  }
+
+  /** `about`: all that a plan reads about the component beside the machine itself. The same basis as in the plan before if that is equal. */
+  of(component: string, about: readonly unknown[]): Basis {
+    const before = this.#known.get(component)
+    if (before !== undefined && jsonEqual(before.about, about)) return before.basis
+    const basis = new Basis()
+    this.#known.set(component, { about, basis })
+    return basis
+  }
+}
+
+type Spec = MachineComponentSpec | undefined
