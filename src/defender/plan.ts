@@ -72,11 +72,16 @@ export const decide: Decide = (snapshot, before, { now, leader }) => {
 export function isReported({ permit, phase, targets }: PermitDecision): boolean {
   const { status } = permit
   if (phase !== 'Granted' || status?.phase !== 'Granted') return false
-  return targets.every(({ target, verdict }) => verdict.verdict === 'Granted' && isGrantReported(status, target))
+  return targets.every(
+    ({ target, verdict }, at) => verdict.verdict === 'Granted' && isGrantReported(status, target, at),
+  )
 }
 
-export const isGrantReported = ({ verdicts }: PermitStatus, target: string): boolean =>
-  verdicts?.find((v) => v.target === target)?.verdict === 'Granted'
+/** `at`: where the verdict probably is, since verdicts are written in the order of the targets. */
+export function isGrantReported({ verdicts = [] }: PermitStatus, target: string, at = 0): boolean {
+  const there = verdicts[at]
+  return (there?.target === target ? there : verdicts.find((v) => v.target === target))?.verdict === 'Granted'
+}
 
 /** Recoveries first, then reserved work, earliest first, then by request time. Ties go by UID. */
 function inTurn({ snapshot, ledger }: GateContext, permits: readonly OperationPermit[]): readonly OperationPermit[] {
@@ -135,9 +140,9 @@ function decisionAtWork(permit: OperationPermit, ledger: WorkingLedger): PermitD
   const { status, spec, metadata } = permit
   if (status?.phase !== 'Granted' || spec.results !== undefined) return undefined
   const targets: TargetDecision[] = []
-  for (const { uid } of spec.targets) {
+  for (const [at, { uid }] of spec.targets.entries()) {
     const slot = ledger.grantOf(uid, metadata.uid ?? '')
-    if (slot?.state !== 'Held' || !isGrantReported(status, uid)) return undefined
+    if (slot?.state !== 'Held' || !isGrantReported(status, uid, at)) return undefined
     targets.push({ target: uid, verdict: held(permit, slot), gates: [] })
   }
   return { permit, phase: 'Granted', targets }
