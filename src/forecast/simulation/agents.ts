@@ -64,8 +64,9 @@ export class Agents {
         return { ...base, ...running, state: isRunning ? 'Healthy' : 'Staged' }
       }
       if (report.state === 'Fetching') return { ...report, state: 'Staged', since: timestamp(now) }
-      const isOrdered = order.switch?.attempt === order.attempt && isGranted(permits, order.switch.permit, uid)
-      if (report.state !== 'Staged' || !isOrdered) return report
+      // Asked last: most components of a machine are not about to switch.
+      const isOrdered = report.state === 'Staged' && order.switch?.attempt === order.attempt
+      if (!isOrdered || !isGranted(permits, order.switch.permit, uid)) return report
       this.#ends.set(key, now + this.#switches.ms(order.setRef ?? '', order.name, name))
       return { ...report, state: 'Switching', since: timestamp(now) }
     })

@@ -5,11 +5,10 @@ import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { activeMachines } from '#api/protocol/part.ts'
-import { claimOf } from '#controllers/machine/components/claims.ts'
+import { claimBy, isClaimedBy } from '#controllers/machine/components/claims.ts'
 import type { Claim } from '#controllers/machine/components/desired.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { componentObjectName } from '#lib/names.ts'
 import { without } from '#lib/without.ts'
 import type { Agents } from './agents.ts'
 import { phased, withOrders } from './effects.ts'
@@ -31,13 +30,15 @@ type Slice = NonNullable<Status['slices']>[number]
 
 export class MachineTurns {
   readonly #agents: Agents
-  readonly #components: ReadonlyMap<string, MachineComponent>
+  /** By component and version. */
+  readonly #components: ReadonlyMap<string, ReadonlyMap<string, MachineComponent>>
   /** Machines about which something changed since their last turn. */
   #due = new Set<string>()
 
   constructor(agents: Agents, components: ReadonlyMap<string, MachineComponent>) {
     this.#agents = agents
-    this.#components = components
+    const byName = Map.groupBy(components.values(), ({ spec }) => spec.component)
+    this.#components = new Map([...byName].map(([of, all]) => [of, new Map(all.map((c) => [c.spec.version, c]))]))
   }
 
   machineChanged(name: string): void {
@@ -102,7 +103,7 @@ export class MachineTurns {
   #turn(machine: Machine, claims: readonly Claim[], permits: readonly OperationPermit[], now: number): Machine {
     const name = machine.metadata.name ?? ''
     const before = new Map(machine.spec.components?.map((c) => [c.name, c.config]))
-    const componentOf = (of: string, version: string) => this.#components.get(componentObjectName(of, version))
+    const componentOf = (of: string, version: string) => this.#components.get(of)?.get(version)
     const ordered = withOrders({ machine, isClosed: false, claims, permits, componentOf })
     const components = this.#agents.turn(name, ordered, { permits, before }, now)
     return phased({ ...ordered, status: { ...ordered.status, components } })
@@ -113,7 +114,9 @@ export class MachineTurns {
 class Claims {
   readonly #seen: MachinesSeen
   readonly #revisions: ReadonlyMap<string, ControllerRevision>
-  /** By set and machine: read once a turn. */
+  /** By set, read once a turn. */
+  readonly #claims = new Map<string, Claim>()
+  /** By set and machine, also read once a turn. */
   readonly #slices = new Map<string, ReadonlyMap<string, readonly Slice[]>>()
 
   constructor(seen: MachinesSeen) {
@@ -128,10 +131,16 @@ class Claims {
 
   of(machine: Machine): readonly Claim[] {
     const name = machine.metadata.name ?? ''
-    return [...this.#seen.sets.values()].flatMap((set) => {
-      const claim = claimOf(set, machine, (n) => this.#revisions.get(n))
-      return claim === undefined ? [] : [{ ...claim, slices: this.#slicesOf(set).get(name) ?? [] }]
-    })
+    return [...this.#seen.sets.values()].flatMap((set) =>
+      isClaimedBy(machine, set) ? [{ ...this.#claimBy(set), slices: this.#slicesOf(set).get(name) ?? [] }] : [],
+    )
+  }
+
+  #claimBy(set: MachineComponentSet): Claim {
+    const { name = '' } = set.metadata
+    const claim = this.#claims.get(name) ?? claimBy(set, (n) => this.#revisions.get(n))
+    this.#claims.set(name, claim)
+    return claim
   }
 
   #slicesOf({ metadata: { name = '' }, status }: MachineComponentSet): ReadonlyMap<string, readonly Slice[]> {

@@ -33,15 +33,27 @@ function matches(selector: LabelSelector, machine: Machine): boolean {
   }
 }
 
-export function claimOf(
+type RevisionNamed = (name: string) => ControllerRevision | undefined
+
+/** As far as its selector says. */
+export const isClaimedBy = (machine: Machine, { metadata, spec }: MachineComponentSet): boolean =>
+  metadata.deletionTimestamp === undefined && matches(spec.selector, machine)
+
+export const claimOf = (
   set: MachineComponentSet,
   machine: Machine,
-  revisionNamed: (name: string) => ControllerRevision | undefined,
+  revisionNamed: RevisionNamed,
+  isHeld = false,
+): Claim | undefined => (isClaimedBy(machine, set) ? claimBy(set, revisionNamed, isHeld) : undefined)
+
+/** The same for all machines that the set claims. */
+export function claimBy(
+  set: MachineComponentSet,
+  revisionNamed: RevisionNamed,
   /** Git's declaration of the set is unknown: it keeps its earlier target and offers nothing new. */
   isHeld = false,
-): Claim | undefined {
+): Claim {
   const { metadata, spec, status = {} } = set
-  if (metadata.deletionTimestamp !== undefined || !matches(spec.selector, machine)) return undefined
   const { current, update, blocked = [] } = status.revisions ?? {}
   const isObserved = status.observedGeneration !== undefined && status.observedGeneration === metadata.generation
   // A pinned set goes to a different revision than its declared one.

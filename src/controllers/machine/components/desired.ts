@@ -112,8 +112,9 @@ const NOT_STARTED: ReadonlySet<ComponentStatus['state']> = new Set(['Fetching', 
 
 /** Only the set declares how it is removed. A change takes effect without a switch. */
 function leavingAs(entry: ComponentOrder, claim: Claim | undefined): ComponentOrder {
-  const { onRemoval: _, ...rest } = entry
   const declared = claim?.components.find((c) => c.name === entry.name)?.onRemoval
+  if (declared === entry.onRemoval) return entry
+  const { onRemoval: _, ...rest } = entry
   return declared === undefined ? rest : { ...rest, onRemoval: declared }
 }
 
@@ -252,7 +253,9 @@ function again(entry: ComponentOrder): ComponentOrder {
   return { ...rest, attempt: entry.attempt + 1 }
 }
 
+/** The same object if nothing changes, as for most components of a machine. */
 function referring(entry: ComponentOrder, setRef: string | undefined, canaryRef: string | undefined): ComponentOrder {
+  if (entry.setRef === setRef && entry.canaryRef === canaryRef) return entry
   const { setRef: _set, canaryRef: _canary, ...rest } = entry
   return { ...rest, ...defined({ setRef, canaryRef }) }
 }

@@ -179,9 +179,9 @@ function leavingSlice({ claims, machine }: OrderInput, order: ComponentOrder): S
     claim.slices.filter(
       (w) =>
         w.component === order.name &&
-        isActiveIn(w, machine) &&
         isOpenForSwitch(w.phase) &&
-        isRemoval(targetOfSlice(claim, w)),
+        isRemoval(targetOfSlice(claim, w)) &&
+        isActiveIn(w, machine),
     ),
   )[0]
 }
@@ -208,6 +208,7 @@ function decideRemoval(
 }
 
 function withoutOrder(order: ComponentOrder): ComponentOrder {
+  if (order.switch === undefined) return order
   const { switch: _, ...rest } = order
   return rest
 }
