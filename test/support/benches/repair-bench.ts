@@ -42,8 +42,9 @@ export class RepairBench {
     this.admin = new HttpKubeClient(this.#connection())
   }
 
-  static async start(): Promise<RepairBench> {
-    const bench = new RepairBench(await startEmbedded())
+  /** The bench stops the server too. */
+  static async start(server?: RunningServer): Promise<RepairBench> {
+    const bench = new RepairBench(server ?? (await startEmbedded()))
     await installAll(bench.admin)
     await bench.create(defenderPolicy, 'open', { budgets: [{ max: '100%', of: 'unavailable' }] })
     return bench
@@ -157,6 +158,11 @@ export class RepairBench {
     const node = await this.admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
     await this.setCondition(name, 'Ready', 'True')
     await this.#beat(name)
+    await this.addMachine(name, node, spec)
+  }
+
+  /** A machine in service whose Node is there. */
+  async addMachine(name: string, node: KubeObject, spec: object = {}): Promise<void> {
     await this.create(machine, name, spec)
     const told = ['Ready', 'AgentReachable', 'InfrastructureReady'].map((type) => condition(type, 'True'))
     await this.setMachine(name, {
