@@ -86,13 +86,11 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const pin = holdOf(holds, 'Pin')
   const { revisions, isNewRevision, isPinLost } = revisionsOf(seen, pin, now)
   const indexOf = indexesOf(seen, revisions)
-  const members = readMembers(set, seen.machines, seen.nodes, indexOf, memo)
-  const byName = new Map<string, Reading>()
-  for (const m of members) byName.set(m.name, m)
+  const { list: members, positions } = readMembers(set, seen.machines, seen.nodes, indexOf, memo)
   const binding = bindingBlocks(blocksSeen(seen, revisions.all), revisions, retries)
   const blocks = withAbort(binding, revisions, holdOf(holds, 'Abort'), retry, now)
   const counting = members.reduce((n, m) => n + (isNoLoss(m) || m.health === 'Leaving' ? 0 : 1), 0)
-  const unselected = unselectedOf(seen, byName, indexOf)
+  const unselected = unselectedOf(seen, positions, indexOf)
   const opening = openingOf(set.spec.rollout.windows, now)
   const competing = competingSetsOf(set, seen.sets)
   const isOthers = (component: string, { machine, orders }: Reading) =>
@@ -103,8 +101,8 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     now,
     rules,
     members,
-    readingOf: (name) => byName.get(name) ?? unselected.get(name),
-    isMember: (name) => byName.has(name),
+    readingOf: (name) => members[positions.get(name) ?? -1] ?? unselected.get(name),
+    isMember: (name) => positions.has(name),
     indexOf,
     holds,
     pause: holdOf(holds, 'Pause', 'Freeze'),
@@ -203,7 +201,7 @@ function indexesOf({ set }: Seen, revisions: Revisions): ReadonlyMap<string, num
 /** Machines of slices, and of permits without a slice, that the selector no longer matches. Without a reading they would count as deleted. */
 function unselectedOf(
   { set, machines, nodes, permits }: Seen,
-  members: ReadonlyMap<string, Reading>,
+  members: ReadonlyMap<string, unknown>,
   indexOf: ReadonlyMap<string, number>,
 ): ReadonlyMap<string, Reading> {
   const inSlices = (set.status?.slices ?? []).flatMap((w) => w.machines)

@@ -145,6 +145,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
       firstUnmet ??= `${reading.name}: ${verdict.unmet}`
     } else skipped.set(reading.name, verdict.skipped)
   }
+  let triedIn: TriedIn | undefined
   const survey = (): Survey => ({
     track,
     sound,
@@ -156,7 +157,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
     firstUnmet,
     tried: counts.updated + counts.failed,
     marks,
-    triedIn: () => triedAmong(members.filter((_, at) => hasTried[at] === 1)),
+    triedIn: () => (triedIn ??= triedAmong(members.filter((_, at) => hasTried[at] === 1))),
   })
   return { add, survey }
 }

@@ -76,6 +76,12 @@ interface Reader {
   readonly nodes: Lookup<Node>
 }
 
+export interface Members {
+  readonly list: readonly Reading[]
+  /** In the list, by name. */
+  readonly positions: ReadonlyMap<string, number>
+}
+
 /**
  * Readings of machines that did not change since the last reconcile: usually thousands. A cache lists them in a stable order, except for created and
  * deleted ones, so most are at their old index.
@@ -84,18 +90,32 @@ export class ReadingMemo {
   readonly bases = new Bases()
   #about = ''
   #known: readonly Known[] = []
+  /** Of the last members; undefined when another machine came, or one went. */
+  #order: { readonly isByName: boolean; readonly positions: ReadonlyMap<string, number> } | undefined
 
   /** The memo is valid for one selector and one list of components. */
   about(selector: Selector, indexOf: ReadonlyMap<string, number>): this {
     const about = JSON.stringify([selector, ...indexOf.keys()])
-    if (about !== this.#about) this.#known = []
+    if (about !== this.#about) {
+      this.#known = []
+      this.#order = undefined
+    }
     this.#about = about
     return this
   }
 
-  /** Returns the members, in machine order. */
-  readAll(machines: readonly Machine[], reader: Reader): readonly Reading[] {
+  /** Sorted by name: nothing may depend on the order of a cache. */
+  members(machines: readonly Machine[], reader: Reader): Members {
+    const readings = this.#readAll(machines, reader)
+    const list = this.#order?.isByName === true ? readings : inOrderOfNames(readings)
+    this.#order ??= { isByName: list === readings, positions: new Map(list.map(({ name }, at) => [name, at])) }
+    return { list, positions: this.#order.positions }
+  }
+
+  /** In machine order. */
+  #readAll(machines: readonly Machine[], reader: Reader): readonly Reading[] {
     const before = this.#known
+    let isSameList = machines.length === before.length
     let at = 0
     let byName: ReadonlyMap<string | undefined, Known> | undefined
     const known: Known[] = []
@@ -103,6 +123,7 @@ export class ReadingMemo {
     for (const machine of machines) {
       let entry = before[at]
       if (entry !== undefined && entry.machine !== machine && !isSameName(entry.machine, machine)) {
+        isSameList = false
         byName ??= new Map(before.map((k) => [k.machine.metadata.name, k]))
         entry = byName.get(machine.metadata.name)
       }
@@ -110,9 +131,11 @@ export class ReadingMemo {
       const holds =
         entry?.machine === machine && (entry.nodeName === undefined || reader.nodes.get(entry.nodeName) === entry.node)
       const now = entry !== undefined && holds ? entry : knownOf(machine, reader)
+      if ((now.reading === undefined) !== (entry?.reading === undefined)) isSameList = false
       known.push(now)
       if (now.reading !== undefined) readings.push(now.reading)
     }
+    if (!isSameList) this.#order = undefined
     this.#known = known
     return readings
   }
@@ -125,18 +148,17 @@ function knownOf(machine: Machine, { selector, indexOf, nodes }: Reader): Known 
   return { machine, nodeName, node, reading }
 }
 
-/** Sorted by name: nothing may depend on the order of a cache. */
 export function readMembers(
   set: MachineComponentSet,
   machines: readonly Machine[],
   nodes: Lookup<Node>,
   indexOf: ReadonlyMap<string, number>,
   memo: ReadingMemo = new ReadingMemo(),
-): readonly Reading[] {
+): Members {
   const [own] = selecting(set)
-  if (own === undefined) return []
+  if (own === undefined) return { list: [], positions: new Map() }
   const { selector } = own
-  return inOrderOfNames(memo.about(selector, indexOf).readAll(machines, { selector, indexOf, nodes }))
+  return memo.about(selector, indexOf).members(machines, { selector, indexOf, nodes })
 }
 
 export const readOne = (machine: Machine, nodes: Lookup<Node>, indexOf: ReadonlyMap<string, number>): Reading =>
