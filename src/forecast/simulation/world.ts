@@ -11,6 +11,7 @@ import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
+import { without } from '#lib/without.ts'
 import type { SetAction } from '#controllers/componentset/actions.ts'
 import { ReadingMemo } from '#controllers/componentset/members/members.ts'
 import { plan } from '#controllers/componentset/plan.ts'
@@ -234,14 +235,15 @@ export class World {
     const until = made.requeueAfter === undefined ? Infinity : this.now + Math.max(1, made.requeueAfter)
     this.#planned.set(name, { version, at: this.now, until })
     this.#wakeAt(until)
-    const isSame = jsonEqual(set.status, made.status)
-    if (!isSame) {
-      this.sets.set(name, { ...set, status: made.status })
-      this.#turns.setChanged(set.status, made.status)
-      this.#version++
-      this.#forgetEnded(this.#askedBy(set.metadata.uid), made.status)
+    const { actions, status } = made
+    const isMoved = !jsonEqual(decisionsOf(set.status), decisionsOf(status))
+    if (!jsonEqual(set.status, status)) {
+      this.sets.set(name, { ...set, status })
+      this.#turns.setChanged(set.status, status)
+      this.#forgetEnded(this.#askedBy(set.metadata.uid), status)
     }
-    return !isSame || made.actions.some((a) => a.kind !== 'RenewPermit')
+    if (isMoved) this.#version++
+    return isMoved || actions.some((a) => a.kind !== 'RenewPermit')
   }
 
   #forgetEnded({ all, ended }: AskedPermits, { slices = [] }: NonNullable<MachineComponentSet['status']>): void {
@@ -373,6 +375,22 @@ export class World {
     for (const [name, machine] of changed) this.putMachine(name, machine)
     return changed.length > 0
   }
+}
+
+/** Of the status of a set, what its next plan decides by. The rest tells people how far it is: planning again at the same time would tell them the same. */
+function decisionsOf(status: MachineComponentSet['status']): object | undefined {
+  if (status === undefined) return undefined
+  const {
+    slices,
+    waitingFor: _w,
+    conditions: _c,
+    counts: _n,
+    coverage: _v,
+    consistency: _y,
+    skipped: _s,
+    ...rest
+  } = status
+  return { ...rest, slices: slices?.map((slice) => without(slice, 'waitingFor')) }
 }
 
 /** Complete, with nothing under way. */
