@@ -74,7 +74,7 @@ for (;;) {
   await node.worker.close()
   const format = '--showformat=${db:Status-Status} ${Package}\n'
   const kernels = execFileSync('dpkg-query', ['--show', format, 'linux-image-*'], { encoding: 'utf8' }).split('\n')
-  say({
+  const report: Report = {
     order: order.version,
     cmdline: readFileSync('/proc/cmdline', 'utf8').trim(),
     kernel: execFileSync('uname', ['-r'], { encoding: 'utf8' }).trim(),
@@ -83,9 +83,11 @@ for (;;) {
     message: record.message,
     environment: execFileSync('grub-editenv', ['list'], { encoding: 'utf8' }).trim().split('\n'),
     kernels: kernels.flatMap((line) => /^installed (linux-image-\d\S*)$/.exec(line)?.[1] ?? []),
-  })
+  }
+  // Before the report, after which the test cuts the power: the next boot would take this order again.
   writeFileSync(DONE, String(done + 1))
   execFileSync('sync')
+  say(report)
   // The test cuts the power here.
   await sleep(3_600_000)
 }
