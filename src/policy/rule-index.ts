@@ -7,7 +7,8 @@ import type { Facts } from './reading.ts'
 import type { CompiledRule, Leaf, Term } from './rule.ts'
 import { NOW } from './vocabulary.ts'
 
-interface Key {
+/** A value that must be observed at a place. */
+export interface Key {
   readonly fact: string
   readonly path: string
   readonly value: Scalar
@@ -23,6 +24,8 @@ interface Slot {
 export interface RuleIndex {
   /** Positions, ascending, of the rules that could be true. */
   candidates(facts: Facts): readonly number[]
+  /** Of which one must be observed for the rule at the position to be true; undefined: it is evaluated for any facts. */
+  keysOf(position: number): readonly Key[] | undefined
   /** How many rules are evaluated for any facts. */
   readonly always: number
 }
@@ -39,13 +42,17 @@ export function indexRules(rules: readonly CompiledRule[]): RuleIndex {
 
   const always: number[] = []
   const slots = new Map<string, Slot>()
-  for (const [position, rule] of rules.entries()) {
-    const keys = necessaryKeys(rule.root, true, cost)
+  const keysOf = rules.map((rule) => necessaryKeys(rule.root, true, cost))
+  for (const [position, keys] of keysOf.entries()) {
     if (keys === undefined) always.push(position)
     else for (const key of keys) addKey(slots, key, position)
   }
   const list = [...slots.values()]
-  return { always: always.length, candidates: (facts) => candidatesOf(facts, list, always) }
+  return {
+    always: always.length,
+    candidates: (facts) => candidatesOf(facts, list, always),
+    keysOf: (position) => keysOf[position],
+  }
 }
 
 function addKey(slots: Map<string, Slot>, key: Key, position: number): void {

@@ -30,6 +30,6 @@ export function createRuleset(rules: readonly CompiledRule[], { indexed = true }
     positions.set(name, position)
   }
   const all = [...rules.keys()]
-  const index = indexed ? indexRules(rules) : { always: all.length, candidates: () => all }
+  const index = indexed ? indexRules(rules) : { always: all.length, candidates: () => all, keysOf: () => undefined }
   return { rules: [...rules], positions, engineRules: rules.map(engineRule), index }
 }

@@ -52,6 +52,7 @@ export class Backtest {
   readonly #past: Past = new Past(
     (kind, place, isDetail) => this.#verdicts.isRead(kind, place, isDetail),
     (kind, topic) => kind !== 'Node' || this.#everRead === undefined || isReadTopic(kind, topic, this.#everRead),
+    (subject, place, status) => this.#verdicts.isIdle(subject, place, status),
   )
   readonly #measured = new Measured()
   readonly #recorded = new Recorded({ measured: this.#measured, familyOf: (rule) => this.#familyOf(rule) })
@@ -100,7 +101,8 @@ export class Backtest {
     if (moment === undefined) return undefined
     const { at, changes, gaps, deeds, rows } = moment
     const isQuiet = changes.length === 0 && gaps.length === 0 && deeds.length === 0
-    if (!isQuiet || this.#begins === undefined || at >= this.#nextWake) return this.#moment(moment)
+    const isDue = this.#begins === undefined || at >= this.#nextWake || at - this.#sweptAt >= SWEEP_MS
+    if (!isQuiet || isDue) return this.#moment(moment)
     this.#now = at
     this.#rows += rows
     return undefined

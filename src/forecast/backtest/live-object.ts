@@ -153,6 +153,12 @@ export class LiveObject {
     return isDetail
   }
 
+  /** Of an item of a list, as it was last taken. */
+  statusOf({ topic, path, item }: TopicPlace): unknown {
+    const row = this.#rows.get(topic)
+    return row === undefined ? this.#lists.get(path)?.items.get(item ?? '')?.value['status'] : row.value?.status
+  }
+
   #apply({ place, value: parsed, reported }: Row): void {
     const value = parsed?.value
     const { topic, section, key, item, list } = place

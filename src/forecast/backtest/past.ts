@@ -46,6 +46,9 @@ function timeOf(line: Line): number | undefined {
 /** Whether a change of this topic can matter to anyone now. The value is kept either way. */
 export type IsRead = (kind: string, place: TopicPlace, isDetail: boolean) => boolean
 
+/** Whether a condition of the object may get this status later, with the next change that is read. Asked for what is read. */
+export type IsIdle = (subject: Subject, place: TopicPlace, status: unknown) => boolean
+
 /** Whether anyone can ever read this topic. */
 export type IsKept = (kind: string, topic: string) => boolean
 
@@ -61,6 +64,7 @@ export class Past {
   readonly #topics = new Map<string, Map<string, TopicPlace>>()
   readonly #isRead: IsRead
   readonly #isKept: IsKept
+  readonly #isIdle: IsIdle
   readonly #changed = new Map<LiveObject, Set<string>>()
   #gaps: GapLine[] = []
   #deeds: DeedLine[] = []
@@ -68,9 +72,10 @@ export class Past {
   #at: number | undefined
   #pending: Line | undefined
 
-  constructor(isRead: IsRead, isKept: IsKept = () => true) {
+  constructor(isRead: IsRead, isKept: IsKept = () => true, isIdle: IsIdle = () => false) {
     this.#isRead = isRead
     this.#isKept = isKept
+    this.#isIdle = isIdle
   }
 
   /** Returns the moment that this line ends. The line itself takes effect with the next call, so that every reader has the ended moment. */
@@ -115,6 +120,9 @@ export class Past {
         const { live } = followed
         const isDetail = live.take(place, line.value, line.reported)
         if (!this.#isRead(live.shape.type.kind, place, isDetail)) return
+        // A time in the future counts from now on, so it is never left for later.
+        const isDated = place.list?.time !== undefined && (line.reported ?? Infinity) <= (this.#at ?? 0)
+        if (isDated && line.value !== undefined && this.#isIdle(live.subject, place, live.statusOf(place))) return
         const topics = this.#changed.get(live)
         if (topics === undefined) this.#changed.set(live, new Set([line.topic]))
         else topics.add(line.topic)

@@ -8,6 +8,7 @@ import type { ActiveRule } from '#nodes/faults/active-rule.ts'
 import { type NodeView, nodeView } from '#nodes/faults/node-view.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { Facts } from '#policy/reading.ts'
+import type { Subject } from '#history/store/names.ts'
 import type { TopicPlace } from './live-object.ts'
 import type { PastChange } from './past.ts'
 import { NOTHING_READ, type ReadByRules, isReadTopic, readByRules, readsRepairs } from './rule-set.ts'
@@ -83,6 +84,14 @@ export class Verdicts {
     const isRead = this.#isReadNow(kind, place.topic, isDetail)
     answers.set(place, isRead)
     return isRead
+  }
+
+  /** Whether a changed condition of a node may be left for later: no rule that reads it is near to being true for the node, nor comes nearer. */
+  isIdle({ kind, name, uid }: Subject, { topic, item }: TopicPlace, status: unknown): boolean {
+    if (kind !== 'Node' || item === undefined || this.#views.get(name)?.uid !== uid) return false
+    return this.#readersOf(kind, topic).every(
+      ({ book, due, isStale }) => !isStale && !due.has(name) && book.isIdleChange(name, item, status),
+    )
   }
 
   #readersOf(kind: string, topic: string): readonly BookPart[] {

@@ -58,6 +58,11 @@ export class FutureStamps {
     return withStamps(facts, found)
   }
 
+  /** Whether a timestamp of the node was replaced when it was last seen. */
+  hasSettled(uid: string): boolean {
+    return this.#seen.has(uid)
+  }
+
   #stampOf(now: number): string {
     if (this.#latest.now !== now) this.#latest = { now, stamp: timestamp(now) }
     return this.#latest.stamp

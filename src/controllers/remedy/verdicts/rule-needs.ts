@@ -10,6 +10,8 @@ import { NOW } from '#policy/vocabulary.ts'
 export interface RuleNeeds {
   /** It can change without an event. */
   readonly time: boolean
+  /** The types of the node's own conditions that it reads; undefined: any. */
+  readonly conditionTypes: ReadonlySet<string> | undefined
   readonly peers: boolean
   /** The condition types whose counts among peers it reads; undefined: unknown which. */
   readonly peerTypes: ReadonlySet<string> | undefined
@@ -32,8 +34,10 @@ export function needsOf(rule: CompiledRule): RuleNeeds {
   const needs = {
     // Repairs leave the one-day window on their own.
     time: places.some((p) => p.readAs === 'age' || p.fact === NOW) || speaksOf('repairs'),
+    conditionTypes: typesIn(places, 'conditions', 0),
     peers: speaksOf('peers'),
-    peerTypes: peerTypesOf(places),
+    // A group, then a condition type: `/pool/TasksHung`.
+    peerTypes: typesIn(places, 'peers', 1),
     cluster: speaksOf('cluster'),
     repairs: speaksOf('repairs'),
     marks: speaksOf('taints') || speaksOf('annotations'),
@@ -42,9 +46,8 @@ export function needsOf(rule: CompiledRule): RuleNeeds {
   return needs
 }
 
-/** `/pool/TasksHung`: a group, then a condition type. */
-function peerTypesOf(places: readonly Place[]): ReadonlySet<string> | undefined {
-  const types = places.filter((p) => p.fact === 'peers').map((p) => pointerTokens(p.path)?.[1])
+function typesIn(places: readonly Place[], fact: string, token: number): ReadonlySet<string> | undefined {
+  const types = places.filter((p) => p.fact === fact).map((p) => pointerTokens(p.path)?.[token])
   return types.includes(undefined) ? undefined : new Set(types.flatMap((type) => type ?? []))
 }
 

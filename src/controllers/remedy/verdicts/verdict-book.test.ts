@@ -33,6 +33,12 @@ const RULES: Readonly<Record<string, object>> = {
   rested: {
     when: { all: [is('A', 'True'), { fact: 'repairs', path: '/lastDay', operator: 'lessThan', value: 5 }] },
   },
+  // Could be true whenever a repair ended so, whatever the condition was before.
+  failed: {
+    when: {
+      all: [{ fact: 'repairs', path: '/lastOutcome', operator: 'equal', value: 'Escalated' }, is('B', 'False')],
+    },
+  },
   silent: { when: { all: [is('Ready', 'Unknown')] } },
   either: {
     when: {
@@ -154,6 +160,81 @@ test('verdicts kept between reconciles equal those of a full evaluation', async 
     }),
     { numRuns: 300 },
   )
+})
+
+type Conditions = readonly { readonly type: string; readonly status: string; readonly lastTransitionTime: string }[]
+
+const fresh: Conditions = ['Ready', 'A', 'B'].map((type) => ({
+  type,
+  status: type === 'Ready' ? 'True' : 'False',
+  lastTransitionTime: timestamp(START),
+}))
+
+const viewWith = (name: string, conditions: Conditions, reachable: string): NodeView =>
+  nodeView(
+    { apiVersion: 'v1', kind: 'Node', metadata: { name, uid: name }, status: { conditions } } as unknown as Node,
+    {
+      metadata: { name },
+      spec: {},
+      status: { conditions: [{ type: 'AgentReachable', status: reachable }] },
+    } as unknown as Machine,
+  )
+
+const row = fc.record({
+  node: fc.constantFrom('n0', 'n1', 'n2'),
+  what: fc.constantFrom('A', 'A', 'B', 'B', 'Ready', 'agent', 'repairs'),
+  to: status,
+  afterS: fc.constantFrom(0, 1, 3, 9),
+})
+
+/** The fault ends while the node is silent, and only its Machine tells that it no longer is. */
+const whileSilent = [
+  { node: 'n0', what: 'A', to: 'True', afterS: 0 },
+  { node: 'n0', what: 'agent', to: 'False', afterS: 1 },
+  { node: 'n0', what: 'A', to: 'False', afterS: 1 },
+  { node: 'n0', what: 'agent', to: 'True', afterS: 1 },
+]
+
+test('an idle change may be left out until something else of the node changes', async () => {
+  let idle = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.subarray(Object.keys(RULES), { minLength: 1, maxLength: 2 }),
+      fc.array(row, { minLength: 1, maxLength: 30 }),
+      async (rules, rows) => {
+        const [eager, lazy] = [new VerdictBook(clock), new VerdictBook(clock)]
+        const [states, taken] = [new Map<string, Conditions>(), new Map<string, Conditions>()]
+        const [agents, outcomes] = [new Map<string, string>(), new Map<string, string>()]
+        let now = START
+        const question = {
+          active: rules.flatMap(activeOf),
+          remediers: [],
+          repairsOf: (uid: string) => ({ lastDay: 1, lastOutcome: outcomes.get(uid) }),
+        }
+        for (const { node, what, to, afterS } of rows) {
+          now += afterS * 1_000
+          // Neither of them reads the node's conditions again.
+          const isElsewhere = what === 'agent' || what === 'repairs'
+          if (what === 'agent') agents.set(node, to)
+          if (what === 'repairs') outcomes.set(node, to === 'True' ? 'Escalated' : 'Succeeded')
+          const changed = { status: to, lastTransitionTime: timestamp(now) }
+          const conditions = (states.get(node) ?? fresh).map((c) => (c.type === what ? { ...c, ...changed } : c))
+          states.set(node, conditions)
+          const isIdle = !isElsewhere && taken.has(node) && lazy.isIdleChange(node, what, to)
+          if (isIdle) idle++
+          else taken.set(node, (isElsewhere ? taken.get(node) : undefined) ?? conditions)
+          const viewIn = (of: ReadonlyMap<string, Conditions>) =>
+            new Map([[node, viewWith(node, of.get(node) ?? fresh, agents.get(node) ?? 'True')]])
+          await eager.update(viewIn(states), question, now)
+          await lazy.update(isIdle ? new Map() : viewIn(taken), question, now)
+          expect([lazy.bad(), lazy.counts()]).toEqual([eager.bad(), eager.counts()])
+          expect([lazy.changesAt, lazy.isTimed]).toEqual([eager.changesAt, eager.isTimed])
+        }
+      },
+    ),
+    { numRuns: 300, examples: [[['plain'], whileSilent]] },
+  )
+  expect(idle).toBeGreaterThan(100)
 })
 
 test('a read of what did not change asks no rule', async () => {

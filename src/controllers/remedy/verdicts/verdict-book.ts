@@ -12,6 +12,7 @@ import { type Ruleset, createRuleset } from '#policy/ruleset.ts'
 import { whyNoRescue } from '#nodes/faults/rescue.ts'
 import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
+import { type IsIdleChange, idleChanges } from './idle-changes.ts'
 import { type RuleNeeds, needsOf, nextChangeOf } from './rule-needs.ts'
 import type { NodeSeen, RuleCounts } from '../seen.ts'
 
@@ -37,6 +38,8 @@ interface Entry {
   readonly firstSeen: ReadonlyMap<string, number>
   /** Positions of the rules whose selector matches it. */
   readonly selectedBy: readonly number[]
+  /** Whether some rule could be true, by the index. */
+  readonly hasCandidates: boolean
   readonly isTimed: boolean
   /** Before this time nothing changes unless its facts do. */
   readonly changesAt: number
@@ -82,6 +85,7 @@ export class VerdictBook {
   /** Positions of the rules with a selector. */
   #selective: readonly number[] = []
   #ruleset: Ruleset = createRuleset([])
+  #isIdleChange: IsIdleChange = () => false
   #speaksOf = { repairs: false, cluster: false }
   #counts: Counted[] = []
   #version = 0
@@ -103,6 +107,18 @@ export class VerdictBook {
       if (view !== undefined) this.#enter(name, await this.#ask(view, this.#entries.get(name), question, now), question)
       this.#due.delete(name)
     }
+  }
+
+  /**
+   * Whether the verdicts on the node stay as they are when a condition of it gets this status, at a time that is not in the future. Then a caller may leave
+   * the change out until something else of the node changes.
+   */
+  isIdleChange(node: string, type: string, status: unknown): boolean {
+    const entry = this.#entries.get(node)
+    if (entry === undefined || entry.hasCandidates || !entry.isCounted) return false
+    // A silent node hides what its conditions say, and a settled timestamp lasts until its condition changes.
+    if (entry.view.standing.kind === 'Silent' || this.#stamps.hasSettled(entry.view.uid)) return false
+    return !this.#due.has(node) && this.#isIdleChange(type, status)
   }
 
   /** Nodes for which some rule is true. */
@@ -154,6 +170,7 @@ export class VerdictBook {
     this.#active = active
     this.#selective = active.flatMap(({ spec }, position) => (spec.nodeSelector === undefined ? [] : [position]))
     this.#ruleset = createRuleset(active.map((a) => a.rule))
+    this.#isIdleChange = idleChanges(this.#ruleset.rules, this.#ruleset.index)
     const needs = active.map((a) => needsOf(a.rule))
     this.#speaksOf = { repairs: needs.some((n) => n.repairs), cluster: needs.some((n) => n.cluster) }
     this.#counts = active.map(noneCounted)
@@ -192,8 +209,8 @@ export class VerdictBook {
     const { labels } = view.node.metadata
     const selectedBy = this.#selective.filter((position) => this.#active[position]?.selects(labels))
     const plain = this.#plainFacts(view, question, now)
-    const candidates = this.#ruleset.index
-      .candidates(plain)
+    const indexed = this.#ruleset.index.candidates(plain)
+    const candidates = indexed
       .flatMap((position) => this.#active[position] ?? [])
       .filter((a) => isAskable(view, a.rule) && a.selects(labels))
     const needs = candidates.map((a) => needsOf(a.rule))
@@ -216,6 +233,7 @@ export class VerdictBook {
       matches,
       firstSeen,
       selectedBy,
+      hasCandidates: indexed.length > 0,
       isTimed: needs.some((n) => n.time),
       changesAt: Math.min(...candidates.map((a) => nextChangeOf(a.rule, facts, now) ?? Infinity)),
       asksOthers: othersOf(needs),
