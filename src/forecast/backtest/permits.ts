@@ -67,7 +67,11 @@ export class PermitRun {
   readonly #options: PermitRunOptions
   readonly #permits = new Map<string, OperationPermit>()
   #ledger: LedgerSpec | undefined
+  /** Asked for while an ended request of the same name is not settled. */
+  readonly #next: OperationPermit[] = []
   #isDue = false
+  /** Whether a request waited at the last decision. */
+  #isWaited = false
   #wakeAt = Infinity
 
   constructor(options: PermitRunOptions) {
@@ -93,7 +97,10 @@ export class PermitRun {
 
   /** For a replayed repair, as the job controller asks. */
   ask(job: RemedyOperationJob, machineUid: string | undefined, now: number): void {
-    this.#put(permitFor(job, machineUid, now))
+    const permit = permitFor(job, machineUid, now)
+    this.#isDue = true
+    if (this.#permits.get(permit.metadata.name ?? '')?.spec.results === undefined) this.#put(permit)
+    else this.#next.push(permit)
   }
 
   /** A repair that runs as it was recorded: it takes room from others, and its own request is not decided again. */
@@ -102,6 +109,8 @@ export class PermitRun {
     if (permit === undefined) return
     const results = Object.fromEntries(permit.spec.targets.map((t) => [t.uid, result]))
     this.#put({ ...permit, spec: { ...permit.spec, results } })
+    // What did not happen counts nowhere, and a slot that no request waits for is freed by the next decision, before it decides anything.
+    if (result !== 'Released' || this.#isWaited) this.#isDue = true
   }
 
   /** A request of someone else, in its recorded state; undefined: it was deleted. */
@@ -118,6 +127,7 @@ export class PermitRun {
     const { status: _, ...request } = permit
     const spec = { ...permit.spec, ...(Object.keys(results).length > 0 && { results }) }
     this.#put({ ...request, spec, ...(before?.status !== undefined && { status: before.status }) })
+    this.#isDue = true
   }
 
   async step(now: number, world: PermitWorld): Promise<void> {
@@ -149,6 +159,11 @@ export class PermitRun {
         if (verdict.verdict === 'Waiting' && permit.spec.results?.[target] === undefined) bound.add(boundText(verdict))
       if (!isOpen(after)) this.#permits.delete(name)
     }
+    for (const permit of this.#next.splice(0)) {
+      this.#put(permit)
+      this.#isDue = true
+    }
+    this.#isWaited = bound.size > 0
     onBound(bound, now)
     if (bound.size > 0)
       this.#wakeAt = now + Math.max(1, Math.min(Math.max(retryAfterMs ?? LOOK_AGAIN_MS, 1_000), LOOK_AGAIN_MS))
@@ -156,7 +171,6 @@ export class PermitRun {
 
   #put(permit: OperationPermit): void {
     this.#permits.set(permit.metadata.name ?? '', permit)
-    this.#isDue = true
   }
 
   async #snapshot(permits: readonly OperationPermit[], now: number, world: PermitWorld): Promise<Snapshot> {

@@ -2,7 +2,13 @@
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { CompiledRule, Term } from '#policy/rule.ts'
 import { pointerTokens } from '#policy/pointer.ts'
-import { type ActiveRule, type ControllerRevision, RuleBook, type RuleReading } from '#nodes/faults/active-rule.ts'
+import {
+  type ActiveRule,
+  type ControllerRevision,
+  RuleBook,
+  type RuleReading,
+  remedierOf,
+} from '#nodes/faults/active-rule.ts'
 import { needsOf } from '#controllers/remedy/verdicts/rule-needs.ts'
 import { MAX_RULES } from '#policy/limits.ts'
 
@@ -10,7 +16,10 @@ export class RuleSet {
   readonly #book = new RuleBook()
   readonly #remediers = new Map<string, NodeRemedier>()
   readonly #revisions = new Map<string, ControllerRevision>()
+  /** The same by the rule that they keep. */
+  #revisionsOf: ReadonlyMap<string, readonly ControllerRevision[]> | undefined
   #readings: readonly RuleReading[] | undefined
+  #byName: ReadonlyMap<string, RuleReading> = new Map()
   #active: readonly ActiveRule[] = []
   #isCurrent = false
   #remedierList: readonly NodeRemedier[] | undefined
@@ -23,19 +32,22 @@ export class RuleSet {
     if (remedier === undefined || remedier.metadata.deletionTimestamp !== undefined) this.#remediers.delete(name)
     else this.#remediers.set(name, remedier)
     this.#remedierList = undefined
-    this.#readings = undefined
-    this.#isCurrent = false
+    this.#readAgain()
   }
 
   /** What the controller writes when it has read a good rule, so that a broken one does not replace it. */
   keep(revision: ControllerRevision): void {
     this.#revisions.set(revision.metadata.name ?? '', revision)
-    this.#readings = undefined
-    this.#isCurrent = false
+    this.#readAgain()
   }
 
   drop(revision: ControllerRevision): void {
     this.#revisions.delete(revision.metadata.name ?? '')
+    this.#readAgain()
+  }
+
+  #readAgain(): void {
+    this.#revisionsOf = undefined
     this.#readings = undefined
     this.#isCurrent = false
   }
@@ -46,13 +58,24 @@ export class RuleSet {
     return this.#remedierList
   }
 
-  get revisions(): readonly ControllerRevision[] {
-    return [...this.#revisions.values()]
+  revisionsOf(rules: readonly RuleReading[]): readonly ControllerRevision[] {
+    this.#revisionsOf ??= Map.groupBy(this.#revisions.values(), remedierOf)
+    const all = this.#revisionsOf
+    return rules.flatMap(({ remedier }) => all.get(remedier.metadata.name ?? '') ?? [])
   }
 
   readings(): readonly RuleReading[] {
-    this.#readings ??= [...this.#remediers.values()].map((r) => this.#book.read(r, this.revisions))
+    if (this.#readings !== undefined) return this.#readings
+    const revisions = [...this.#revisions.values()]
+    this.#readings = [...this.#remediers.values()].map((r) => this.#book.read(r, revisions))
+    this.#byName = new Map(this.#readings.map((r) => [r.remedier.metadata.name ?? '', r]))
     return this.#readings
+  }
+
+  /** Those of the rules with these names, in their order. */
+  readingsOf(names: Iterable<string>): readonly RuleReading[] {
+    this.readings()
+    return [...names].flatMap((name) => this.#byName.get(name) ?? [])
   }
 
   /** The same list until a rule itself changes, in the order of the controller. */

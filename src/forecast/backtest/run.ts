@@ -65,6 +65,8 @@ export class RepairRun {
   readonly #aliases = new Map<string, ReplayedJob>()
   #faulty = 0
   #isDue = true
+  /** Since the last step began, something happened that needs another one at the same time. */
+  #goesOn = false
   #wakeAt = Infinity
   #knowsAllRules: unknown
 
@@ -149,7 +151,7 @@ export class RepairRun {
   }
 
   step(now: number, verdicts: SideVerdicts, around: Surroundings): void {
-    this.#isDue = false
+    this.#goesOn = false
     this.#wakeAt = Infinity
     const nodes = this.#nodesOf(verdicts, around)
     this.#faulty = nodes.length
@@ -160,6 +162,8 @@ export class RepairRun {
       this.#forget(replayed)
     }
     this.#decide(now, nodes, verdicts, around)
+    // The plan saw what became of the jobs: another one would decide nothing new.
+    this.#isDue = this.#goesOn
     for (const replayed of this.#open) this.#wakeFor(replayed, now)
   }
 
@@ -173,13 +177,11 @@ export class RepairRun {
         return
       }
       // Rules that are true for no node decide nothing.
-      const names = new Set(nodes.flatMap((n) => [...n.matches.keys()]))
-      const asked = isKnown ? readings.filter((r) => names.has(r.active?.name ?? '')) : readings
-      const { revisions } = rules
+      const asked = isKnown ? rules.readingsOf(new Set(nodes.flatMap((n) => [...n.matches.keys()]))) : readings
       const { holds, maintained } = around
       const seen: Seen = {
         rules: asked,
-        revisions,
+        revisions: rules.revisionsOf(asked),
         nodes,
         counts,
         jobs: this.#book.list(),
@@ -204,6 +206,7 @@ export class RepairRun {
       if (planned.actions.length === 0) return
       for (const action of planned.actions) this.#act(action, now)
     }
+    this.#goesOn = true
   }
 
   #act(action: RemedyAction, now: number): void {
@@ -291,6 +294,7 @@ export class RepairRun {
   }
 
   #start(replayed: ReplayedJob, now: number): void {
+    this.#goesOn = true
     replayed.startedAt = now
     replayed.durationMs = this.#options.startedMs?.(replayed.job, now) ?? replayed.durationMs
     const status = { ...replayed.job.status, phase: 'Running', startedAt: timestamp(now) } as const
@@ -361,6 +365,7 @@ export class RepairRun {
   }
 
   #heal(node: string, rule: string): void {
+    this.#goesOn = true
     this.#healed.set(node, (this.#healed.get(node) ?? new Set()).add(rule))
   }
 

@@ -53,6 +53,8 @@ export class Verdicts {
   readonly #claims = new Map<string, Set<string>>()
   readonly #views = new Map<string, NodeView>()
   readonly #parts: Readonly<Record<Part, BookPart>> = { shared: emptyPart(), base: emptyPart(), change: emptyPart() }
+  /** How often a repair changed what rules of the side read. */
+  readonly #repairs: Record<Side, number> = { base: 0, change: 0 }
   #seen: Partial<Record<Side, { readonly version: number; readonly verdicts: SideVerdicts }>> = {}
   #sides: Readonly<Record<Side, readonly ActiveRule[]>> | undefined
   /** Until the rules change. */
@@ -156,7 +158,9 @@ export class Verdicts {
 
   /** A repair of the node changed a fact that rules read. */
   noteRepair(side: Side, node: string): void {
-    if (this.#parts[side].active.some(readsRepairs)) this.#parts[side].due.add(node)
+    if (!this.#parts[side].active.some(readsRepairs)) return
+    this.#parts[side].due.add(node)
+    this.#repairs[side]++
   }
 
   of(side: Side): SideVerdicts {
@@ -172,9 +176,9 @@ export class Verdicts {
     return verdicts
   }
 
-  /** Increases with each change of what `of` returns. */
+  /** Increases with each change of what `of` returns, and with each repair that may change it. */
   versionOf(side: Side): number {
-    return this.#parts.shared.book.version + this.#parts[side].book.version
+    return this.#parts.shared.book.version + this.#parts[side].book.version + this.#repairs[side]
   }
 
   /** When a verdict can change although nothing happens. */
