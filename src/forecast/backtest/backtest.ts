@@ -78,7 +78,8 @@ export class Backtest {
   #now = 0
   #rows = 0
   #sweptAt = 0
-  #nextWake = 0
+  /** Until then, what changes nothing needs no look. */
+  #nextWake = -Infinity
 
   constructor(options: BacktestOptions) {
     this.#options = options
@@ -97,15 +98,8 @@ export class Backtest {
 
   /** The promise, if any, must resolve before the next line: most lines change nothing that anyone reads. */
   take(line: Exclude<HistoryLine, { readonly line: 'head' }>): Promise<void> | undefined {
-    const moment = this.#past.take(line)
-    if (moment === undefined) return undefined
-    const { at, changes, gaps, deeds, rows } = moment
-    const isQuiet = changes.length === 0 && gaps.length === 0 && deeds.length === 0
-    const isDue = this.#begins === undefined || at >= this.#nextWake || at - this.#sweptAt >= SWEEP_MS
-    if (!isQuiet || isDue) return this.#moment(moment)
-    this.#now = at
-    this.#rows += rows
-    return undefined
+    const moment = this.#past.take(line, this.#nextWake)
+    return moment === undefined ? undefined : this.#moment(moment)
   }
 
   async end(to: number): Promise<BacktestResult> {
@@ -128,7 +122,7 @@ export class Backtest {
     for (const deed of deeds) this.#takeDeed(deed)
     if (changes.length > 0) this.#takeChanges(changes, isFirst)
     await this.#step(at)
-    this.#nextWake = this.#wakeAt()
+    this.#nextWake = Math.min(this.#wakeAt(), this.#sweptAt + SWEEP_MS)
   }
 
   /** Hold-downs, cooldowns, windows and repairs end between two observations too. */

@@ -78,11 +78,14 @@ export class Past {
     this.#isIdle = isIdle
   }
 
-  /** Returns the moment that this line ends. The line itself takes effect with the next call, so that every reader has the ended moment. */
-  take(line: Line): Moment | undefined {
+  /**
+   * Returns the moment that this line ends. The line itself takes effect with the next call, so that every reader has the ended moment. Moments before `wakeAt`
+   * that change nothing are passed over; their rows count in the next one.
+   */
+  take(line: Line, wakeAt = -Infinity): Moment | undefined {
     this.#catchUp()
     const at = timeOf(line)
-    const ended = at === undefined ? undefined : this.#turnTo(at)
+    const ended = at === undefined ? undefined : this.#turnTo(at, wakeAt)
     if (ended === undefined) this.#apply(line)
     else this.#pending = line
     return ended
@@ -161,13 +164,17 @@ export class Past {
   }
 
   /** Lines of a file are in the order of observation. A line that is not counts as observed with the one before it. */
-  #turnTo(at: number | undefined): Moment | undefined {
+  #turnTo(at: number | undefined, wakeAt = -Infinity): Moment | undefined {
     const before = this.#at
     if (before === undefined || (at !== undefined && at <= before)) {
       this.#at ??= at
       return undefined
     }
     if (this.#changed.size === 0 && this.#gaps.length === 0 && this.#deeds.length === 0) {
+      if (before < wakeAt && at !== undefined) {
+        this.#at = at
+        return undefined
+      }
       const quiet = { at: before, changes: NO_CHANGES, gaps: NO_GAPS, deeds: NO_DEEDS, rows: this.#rows }
       this.#rows = 0
       this.#at = at
