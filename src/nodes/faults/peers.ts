@@ -25,6 +25,8 @@ interface Share {
   /** Of which the keys are made. */
   readonly machine: NodeView['machine']
   readonly keys: readonly string[]
+  /** Of which the types are made. */
+  readonly conditions: Conditions
   readonly isSilent: boolean
   readonly readiness: keyof Readiness
   readonly types: readonly string[]
@@ -203,30 +205,59 @@ const isSame = (a: Share, b: Share): boolean =>
 function shareOf(view: NodeView, before: Share | undefined): Share {
   const isSilent = view.standing.kind === 'Silent'
   const conditions = conditionsOf(view)
-  const [trueTypes, unknownTypes]: [string[], string[]] = [[], []]
-  let [isReady, hasSameTypes] = [false, before?.types.length === conditions.length]
-  for (let n = 0; n < conditions.length; n++) {
-    const { type, status } = conditions[n] as (typeof conditions)[number]
-    if (status === 'True') trueTypes.push(type)
-    else if (status === 'Unknown') unknownTypes.push(type)
-    isReady ||= type === 'Ready' && status === 'True'
-    hasSameTypes &&= before?.types[n] === type
-  }
+  const { types, trueTypes, unknownTypes } =
+    (before === undefined ? undefined : typesAfter(before, conditions)) ?? typesOf(conditions)
   return {
     machine: view.machine,
     keys:
       before !== undefined && before.machine === view.machine
         ? before.keys
         : GROUPS.map((group) => groupKey(view, group)),
+    conditions,
     isSilent,
-    readiness: isSilent ? 'silent' : isReady ? 'ready' : 'notReady',
-    types: before !== undefined && hasSameTypes ? before.types : conditions.map((c) => c.type),
+    readiness: isSilent ? 'silent' : trueTypes.includes('Ready') ? 'ready' : 'notReady',
+    types,
     trueTypes,
     unknownTypes,
   }
 }
 
-const conditionsOf = ({ node }: NodeView) => node.status?.conditions ?? []
+type Types = Pick<Share, 'types' | 'trueTypes' | 'unknownTypes'>
+
+function typesOf(conditions: Conditions): Types {
+  const typesThatAre = (status: string) => conditions.flatMap((c) => (c.status === status ? c.type : []))
+  return {
+    types: conditions.map((c) => c.type),
+    trueTypes: typesThatAre('True'),
+    unknownTypes: typesThatAre('Unknown'),
+  }
+}
+
+/** A node changes one condition at a time, of dozens: only those are read that are not the same objects. Undefined: other types are listed. */
+function typesAfter(before: Share, conditions: Conditions): Types | undefined {
+  if (before.conditions.length !== conditions.length) return undefined
+  let { trueTypes, unknownTypes } = before
+  for (let n = 0; n < conditions.length; n++) {
+    const was = before.conditions[n]
+    const is = conditions[n]
+    if (was === is || was === undefined || is === undefined) continue
+    if (was.type !== is.type) return undefined
+    if (was.status === is.status) continue
+    trueTypes = moved(trueTypes, is.type, was.status === 'True', is.status === 'True')
+    unknownTypes = moved(unknownTypes, is.type, was.status === 'Unknown', is.status === 'Unknown')
+  }
+  return { types: before.types, trueTypes, unknownTypes }
+}
+
+function moved(types: readonly string[], type: string, wasIn: boolean, isIn: boolean): readonly string[] {
+  if (wasIn === isIn) return types
+  return isIn ? [...types, type] : types.toSpliced(types.indexOf(type), 1)
+}
+
+type Conditions = NonNullable<NonNullable<NodeView['node']['status']>['conditions']>
+
+const NONE: Conditions = []
+const conditionsOf = ({ node }: NodeView): Conditions => node.status?.conditions ?? NONE
 const typesThatAre = (status: string, view: NodeView): readonly string[] =>
   conditionsOf(view).flatMap((c) => (c.status === status ? c.type : []))
 const placeOf = ({ machine }: NodeView, group: 'zone' | 'rack' | 'pool'): string => machine?.spec[group] ?? ''
