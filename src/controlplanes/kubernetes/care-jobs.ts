@@ -38,7 +38,10 @@ export async function jobState({ client, namespace }: Place, name: string): Prom
 }
 
 export const removeJob = async ({ client, namespace }: Place, name: string): Promise<void> => {
-  await client.delete(JOBS, { namespace, name }, { propagationPolicy: 'Background' })
+  const job = await client.get(JOBS, { namespace, name })
+  if (job === undefined) return
+  const { uid = '' } = job.metadata
+  await client.delete(JOBS, { namespace, name }, { preconditions: { uid }, propagationPolicy: 'Background' })
 }
 
 export const nameFor = (kind: string, what: unknown): string => `${kind}-${sha256OfJson(what).slice(0, 12)}`

@@ -27,7 +27,7 @@ import {
 } from './care-jobs.ts'
 import { memberPods, readyMembers } from './etcd-members.ts'
 import { numberAt, recordAt } from './fields-of.ts'
-import { applyAll, CLAIMS, PODS, type Place } from './plane-objects.ts'
+import { applyAll, CLAIMS, PODS, type Place, removeExactly } from './plane-objects.ts'
 
 /** The restore that a volume was created for. */
 const RESTORE = 'kubenode.io/restore'
@@ -139,7 +139,8 @@ export async function observeRestore(
 }
 
 const removeClaim = async ({ client, namespace }: Place, name: string): Promise<void> => {
-  await client.delete(CLAIMS, { namespace, name })
+  const claim = await client.get(CLAIMS, { namespace, name })
+  if (claim !== undefined) await removeExactly(client, CLAIMS, claim)
 }
 
 async function emptyVolume(

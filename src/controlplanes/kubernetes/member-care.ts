@@ -11,6 +11,7 @@ import { emptyDataClaim } from '#api/constructs/control-plane/etcd-jobs.ts'
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
 import { listAll } from '#kube/list-all.ts'
 import { outcomeOf } from '#kube/outcome.ts'
+import { deleteExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { plainObject } from '#api/schema/object-meta.ts'
 import { logOf, observeJob, nameFor, type ReadLog, removeJob } from './care-jobs.ts'
@@ -95,8 +96,9 @@ export async function replaceLostMember(
     case 'add':
       return asked(tools, kept, care, replacing, (name) => addMemberJob(tools.settings, name, others, replacing.member))
     case 'delete-claim': {
-      const preconditions = replacing.claim === undefined ? undefined : { uid: replacing.claim }
-      await outcomeOf(() => client.delete(CLAIMS, { namespace, name: claim }, defined({ preconditions })))
+      const found = await client.get(CLAIMS, { namespace, name: claim })
+      if (found !== undefined && (replacing.claim === undefined || found.metadata.uid === replacing.claim))
+        await deleteExactly(client, CLAIMS, found)
       return { kept, why: why(`volume claim ${claim} is replaced by an empty one`) }
     }
     case 'delete-pod': {

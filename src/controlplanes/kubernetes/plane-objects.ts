@@ -8,6 +8,7 @@ import { listAll } from '#kube/list-all.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
+import { deleteExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { kindAndName } from '#api/schema/object-meta.ts'
@@ -183,6 +184,17 @@ export async function podsOf(
 const matches = ({ metadata }: KubeObject, labels: Readonly<Record<string, string>>): boolean =>
   Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value)
 
+/** A leader's client deletes only what it read. What changed since is left to the next pass. */
+export async function removeExactly(
+  client: Place['client'],
+  type: ResourceType,
+  object: KubeObject,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<void> {
+  const outcome = await deleteExactly(client, type, object, { ...options, propagationPolicy: 'Background' })
+  if (outcome.kind === 'Denied' || outcome.kind === 'Unknown') throw outcome.error
+}
+
 /** Removes everything except what stays, and the namespace. Returns what is left. */
 export async function removeObjects(
   place: Place,
@@ -195,8 +207,7 @@ export async function removeObjects(
       const { name = '', deletionTimestamp } = object.metadata
       if (isOfOthers(type, object) || isKept(type, name)) continue
       left.push(`${type.kind} ${name}`)
-      if (deletionTimestamp === undefined)
-        await client.delete(type, { namespace, name }, { ...optionsOf(place), propagationPolicy: 'Background' })
+      if (deletionTimestamp === undefined) await removeExactly(client, type, object, optionsOf(place))
     }
   const pods = await listAll(client, PODS, { ...optionsOf(place), namespace })
   return [...left, ...pods.map((pod) => `Pod ${pod.metadata.name ?? ''}`)]

@@ -6,7 +6,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { ENCRYPTION_SECRET, readEncryptionKeys } from './encryption-keys.ts'
-import { CLAIMS, removeObjects } from './plane-objects.ts'
+import { CLAIMS, removeExactly, removeObjects } from './plane-objects.ts'
 import { emptied, planeNamespace, type Kept, type PlaneRecords } from './plane-record.ts'
 import { NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
 import type { PlaneWork } from './plane-work.ts'
@@ -99,8 +99,5 @@ async function hubTime({ client }: RemovalTools): Promise<number> {
   return Number.isNaN(at) ? -Infinity : at
 }
 
-async function endNamespace({ client }: RemovalTools, { record, namespace }: Kept): Promise<void> {
-  const { uid } = namespace.metadata
-  const options = uid === undefined ? {} : { preconditions: { uid } }
-  await client.delete(namespaces, { name: planeNamespace(record.id) }, options)
-}
+const endNamespace = ({ client }: RemovalTools, { namespace }: Kept): Promise<void> =>
+  removeExactly(client, namespaces, namespace)
