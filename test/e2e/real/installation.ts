@@ -10,22 +10,17 @@ import { provideArtifacts } from '#programs/local/artifacts.ts'
 import { GitFolder } from '#test/support/benches/sync-bench.ts'
 import { startGitServer, type GitServer } from '#test/support/servers/git-server.ts'
 import { NODE_NAME, startCluster, type RealCluster } from '#test/support/servers/real/cluster.ts'
-import { importLayout, type RealNode } from '#test/support/servers/real/node.ts'
+import { importLayout } from '#test/support/servers/real/node.ts'
 import { Kubectl } from '#test/support/tools/kubectl.ts'
 import { until } from '#test/support/tools/processes.ts'
 import { Hosts } from './hosts.ts'
+import type { Images } from './hub-programs.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const ARCHITECTURE = process.arch === 'arm64' ? 'arm64' : 'amd64'
 const NAME = 'kubenode.test/kubenode'
 const ARTIFACTS_PORT = 30_844
 const WITHIN_MS = 400_000
-
-/** Of a node's containerd, and a folder that both it and the test see. */
-interface Images {
-  readonly ctr: RealNode['ctr']
-  readonly scratch: string
-}
 
 export interface Said {
   readonly code: number
@@ -122,7 +117,10 @@ export class Installation {
   }
 
   /** With what hosts download already in its folder. */
-  valuesFor(image: string, { trust, joinScript }: { readonly trust: string; readonly joinScript?: string }): string {
+  valuesFor(
+    image: string,
+    { trust, joinScript, more = {} }: { readonly trust: string; readonly joinScript?: string; readonly more?: object },
+  ): string {
     const { served } = this
     execFileSync('chmod', ['-R', 'a+rX', served])
     const file = join(this.#folder, 'values.yaml')
@@ -140,6 +138,7 @@ export class Installation {
       },
       trust: JSON.parse(readFileSync(trust, 'utf8')) as unknown,
       nodeSelector: { 'kubernetes.io/hostname': NODE_NAME },
+      ...more,
     }
     writeFileSync(file, JSON.stringify(values))
     return file

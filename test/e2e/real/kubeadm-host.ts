@@ -128,6 +128,8 @@ interface KubeadmOptions {
   readonly shared?: readonly string[]
   /** Its kubelet waits until it joins another cluster, and its pods ask for names on the machine itself. */
   readonly isOfAnother?: boolean
+  /** It has a runtime, and no kubelet yet: one comes by a commit, and its settings are there. */
+  readonly lacksKubelet?: boolean
 }
 
 export class KubeadmHost {
@@ -137,6 +139,7 @@ export class KubeadmHost {
   readonly #cluster: RealCluster
 
   readonly #isOfAnother: boolean
+  readonly #lacksKubelet: boolean
 
   /** `number`: the first is 1. */
   constructor(
@@ -144,12 +147,13 @@ export class KubeadmHost {
     name: string,
     number: number,
     folder: string,
-    { shared = [], isOfAnother = false }: KubeadmOptions = {},
+    { shared = [], isOfAnother = false, lacksKubelet = false }: KubeadmOptions = {},
   ) {
     this.name = name
     this.#number = number
     this.#cluster = cluster
     this.#isOfAnother = isOfAnother
+    this.#lacksKubelet = lacksKubelet
     this.#ground = new KubeletGround(join(folder, name))
     this.machine = new HostMachine(this.#ground.binds, {
       name,
@@ -178,8 +182,13 @@ export class KubeadmHost {
 
   /** As `kubeadm join` does. */
   join(door: Door): void {
-    for (const [path, content] of Object.entries(doorFiles(door))) this.put(path, content)
+    this.prepare(door)
     this.systemctl('enable', '--now', 'kubelet')
+  }
+
+  /** What its kubelet needs to join. */
+  prepare(door: Door): void {
+    for (const [path, content] of Object.entries(doorFiles(door))) this.put(path, content)
   }
 
   get scratch(): string {
@@ -234,10 +243,12 @@ export class KubeadmHost {
     this.#ground.layOut(root, networkOf(this.#number))
     this.put('/etc/containerd/config.toml', CONTAINERD_CONFIG)
     this.put('/etc/cni/net.d/10-pods.conflist', JSON.stringify(bridgeOf(this.#number)))
-    copyFileSync(programFile('kubelet'), join(root, 'usr/bin/kubelet'))
-    this.put('/usr/lib/systemd/system/kubelet.service', KUBELET_UNIT)
-    this.put('/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf', KUBEADM_DROP_IN)
-    this.put('/etc/default/kubelet', 'KUBELET_EXTRA_ARGS=\n')
+    if (!this.#lacksKubelet) {
+      copyFileSync(programFile('kubelet'), join(root, 'usr/bin/kubelet'))
+      this.put('/usr/lib/systemd/system/kubelet.service', KUBELET_UNIT)
+      this.put('/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf', KUBEADM_DROP_IN)
+      this.put('/etc/default/kubelet', 'KUBELET_EXTRA_ARGS=\n')
+    }
     const names = this.#isOfAnother
       ? { clusterDNS: [this.address], clusterDomain: 'cluster.local' }
       : namesFrom(this.#cluster.host)

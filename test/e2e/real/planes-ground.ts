@@ -1,6 +1,6 @@
 // A hub of three nodes, two of them systemd machines, with the rights and policies of KubeNode, images of the real programs of Kubernetes and a storage that all
 // nodes reach; and one more machine, whose kubelet joins the cluster that is made here. The host of control planes is that of the program.
-import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { programUser } from '#api/names.ts'
 import { hostsOf } from '#controlplanes/embedded/hosts.ts'
@@ -11,33 +11,20 @@ import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { NODE_NAME, startCluster, type RealCluster } from '#test/support/servers/real/cluster.ts'
-import { importLayout, type RealNode } from '#test/support/servers/real/node.ts'
-import { programsLayout } from '#test/support/servers/real/pause-image.ts'
-import { programFile } from '#test/support/servers/real/programs.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { Kubectl } from '#test/support/tools/kubectl.ts'
 import { until } from '#test/support/tools/processes.ts'
-import { careProgram, REAL_ETCD } from '#test/support/worlds/kubernetes-host-world.ts'
 import { listVersions } from '#test/support/worlds/shipped-hub.ts'
+import { type Images, PLANE_VERSION, planeVersion, putImage, sharedVolumes, STORAGE_CLASS } from './hub-programs.ts'
 import { KubeadmHost, prepareNetwork } from './kubeadm-host.ts'
 
 /** A busy machine takes ten times as long as an idle one. */
 const PATIENCE_MS = 600_000
 const DAY_MS = 86_400_000
 const BUSYBOX = '/bin/busybox'
-const REGISTRY = 'kubenode.test'
-const VERSION = '1.36.2'
-const STORAGE_CLASS = 'shared'
-/** Of every part of a control plane. */
-const NONROOT = 65_532
 const ID = 'fleet.one'
 const OWNER = 'uid-one'
 export const MEMBERS = 3
-
-interface Images {
-  readonly ctr: RealNode['ctr']
-  readonly scratch: string
-}
 
 export interface PodSeen {
   readonly metadata: { readonly name: string; readonly uid: string }
@@ -83,7 +70,7 @@ export class PlanesGround {
     const ground = new PlanesGround(await startCluster())
     try {
       await ground.#boot()
-      await ground.#makeVolumes()
+      await ground.settled('volumes', () => ground.kubectl.apply(sharedVolumes(ground.#volumes)))
       await ground.#openHost()
     } catch (e) {
       await ground.stop()
@@ -99,54 +86,15 @@ export class PlanesGround {
       await until(`node ${name}`, async () => ((await this.isReady(name)) ? true : undefined), PATIENCE_MS)
   }
 
-  /** Its reference by digest, on the given machines. */
-  async #image(name: string, programs: readonly string[], on: readonly Images[]): Promise<string> {
-    const reference = `${REGISTRY}/${name}`
-    const { layout, digest } = await programsLayout(join(this.#folder, `image-${name}`), `${reference}:1`, programs)
-    for (const { ctr, scratch } of on) {
-      importLayout(ctr, scratch, layout)
-      ctr('images', 'tag', '--force', `${reference}:1`, `${reference}@${digest}`)
-    }
-    return `${reference}@${digest}`
-  }
-
-  /** For three members and their snapshots; played by a folder that all nodes of the hub have. */
-  async #makeVolumes(): Promise<void> {
-    const space = { accessModes: ['ReadWriteOnce', 'ReadWriteMany'], storageClassName: STORAGE_CLASS }
-    const volumes = ['1Gi', '1Gi', '1Gi', '3Gi'].map((storage, n) => {
-      const path = join(this.#volumes, String(n))
-      mkdirSync(path, { mode: 0o700 })
-      chownSync(path, NONROOT, NONROOT)
-      return {
-        apiVersion: 'v1',
-        kind: 'PersistentVolume',
-        metadata: { name: `shared-${n}` },
-        spec: { ...space, capacity: { storage }, hostPath: { path }, persistentVolumeReclaimPolicy: 'Retain' },
-      }
-    })
-    const type = {
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'StorageClass',
-      metadata: { name: STORAGE_CLASS },
-      provisioner: 'kubernetes.io/no-provisioner',
-    }
-    await this.settled('volumes', () => this.kubectl.apply([type, ...volumes]))
-  }
-
   /** As `kubenode install` leaves a hub with the flavor. */
   async #openHost(): Promise<void> {
     const on: readonly Images[] = [{ ctr: this.cluster.node.ctr, scratch: this.#folder }, ...this.hosts]
-    const tools = ['etcdctl', 'etcdutl'].map((name) => careProgram(name) ?? name)
-    const images = {
-      etcd: await this.#image('etcd', [programFile('etcd'), ...tools], on),
-      apiserver: await this.#image('kube-apiserver', [programFile('kube-apiserver')], on),
-      'controller-manager': await this.#image('kube-controller-manager', [programFile('kube-controller-manager')], on),
-      scheduler: await this.#image('kube-scheduler', [programFile('kube-scheduler')], on),
-    }
-    this.node = await this.#image('node', [process.execPath], [this.member])
-    this.busybox = await this.#image('busybox', [BUSYBOX], [this.member])
+    const version = await planeVersion(this.#folder, on)
+    const onMember = { on: [this.member] }
+    this.node = await putImage(this.#folder, { name: 'node', programs: [process.execPath], ...onMember })
+    this.busybox = await putImage(this.#folder, { name: 'busybox', programs: [BUSYBOX], ...onMember })
     await installAll(this.cluster.admin)
-    const versions = [{ version: VERSION, etcd: REAL_ETCD, emulatesFrom: 34, images }]
+    const versions = [version]
     await listVersions(this.cluster.admin, versions)
     const controlPlaneVersions = join(this.#folder, 'versions.json')
     writeFileSync(controlPlaneVersions, JSON.stringify({ versions, defaults: { storageClass: STORAGE_CLASS } }))
@@ -167,7 +115,7 @@ export class PlanesGround {
     const request: ControlPlaneRequest = {
       id: ID,
       owner: OWNER,
-      version: VERSION,
+      version: PLANE_VERSION,
       shape: {
         replicas: 2,
         etcd: { members: MEMBERS, storage: '1Gi' },
