@@ -11,6 +11,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
+import { asLeader } from '#test/support/servers/as-leader.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
 import { OPENED_LOG, playPods, type PlayedHub } from '#test/support/worlds/played-pods.ts'
@@ -33,7 +34,7 @@ let ahead = 0
 /** Another one for each call, as after a kill. */
 const host = (client: KubeClient = hub.program, sealAgain: SealAgain = async () => ({ failed: [] })): KubernetesHost =>
   new KubernetesHost({
-    client,
+    client: asLeader(client),
     fieldManager: FIELD_MANAGERS.cluster,
     clock: { ...systemClock, now: () => Date.now() + ahead },
     versions: () => REAL_VERSIONS,

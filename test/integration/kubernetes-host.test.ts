@@ -17,6 +17,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { isConflict, isNotFound } from '#kube/errors.ts'
 import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
+import { asLeader } from '#test/support/servers/as-leader.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { OPENED_LOG, PLAYED_WORKLOADS, playPods, type PlayedHub } from '#test/support/worlds/played-pods.ts'
 import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
@@ -38,7 +39,7 @@ afterAll(() => hub.close())
 
 const hostOn = (client: KubeClient, more: Partial<KubernetesHostOptions> = {}) =>
   new KubernetesHost({
-    client,
+    client: asLeader(client),
     fieldManager: FIELD_MANAGERS.cluster,
     clock: systemClock,
     versions: () => REAL_VERSIONS,

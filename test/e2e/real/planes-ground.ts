@@ -7,6 +7,7 @@ import { hostsOf } from '#controlplanes/embedded/hosts.ts'
 import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
 import type { ControlPlane, ControlPlaneHost, ControlPlaneRequest } from '#controlplanes/port.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
+import { asLeader } from '#test/support/servers/as-leader.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -99,7 +100,7 @@ export class PlanesGround {
     const controlPlaneVersions = join(this.#folder, 'versions.json')
     writeFileSync(controlPlaneVersions, JSON.stringify({ versions, defaults: { storageClass: STORAGE_CLASS } }))
     const connect = (config: ConstructorParameters<typeof HttpKubeClient>[0]) => new HttpKubeClient(config)
-    const context = { client: this.#program, clock: systemClock, log: silentLogger, connect }
+    const context = { client: asLeader(this.#program), clock: systemClock, log: silentLogger, connect }
     const [host] = await hostsOf({ controlPlaneVersions }, context)
     if (host === undefined) throw new Error('no host of control planes')
     this.#host = host

@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { fencedClient } from '#runtime/fenced-client.ts'
+import { asLeader } from './as-leader.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -28,8 +28,7 @@ export async function startApprover(
   const informers = createInformers({ client, clock, random, log, startSpreadMs: 0 })
   const events = { record: () => undefined, flush: async () => undefined }
   const metrics = createMetrics()
-  const leader = { isLeader: () => true, term: 1, signal: new AbortController().signal }
-  const fenced = fencedClient(client, leader)
+  const fenced = asLeader(client)
   const { controllers } = approverModule.setup({
     client: fenced,
     informers,

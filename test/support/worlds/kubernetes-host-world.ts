@@ -9,6 +9,7 @@ import type { Readiness } from '#controlplanes/upgrade/seen.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/system-clock.ts'
+import { asLeader } from '#test/support/servers/as-leader.ts'
 import { startEmbedded } from '../servers/api-servers.ts'
 import { programFile, whyNoPrograms } from '../servers/real/programs.ts'
 import { PodRunner } from './pod-runner.ts'
@@ -91,7 +92,7 @@ export async function kubernetesHostWorld(inPlace?: (program: string) => string 
   })
   const host = (more: Partial<KubernetesHostOptions> = {}) =>
     new KubernetesHost({
-      client,
+      client: asLeader(client),
       fieldManager: FIELD_MANAGERS.cluster,
       clock: systemClock,
       versions: () => PRESENT_VERSIONS,

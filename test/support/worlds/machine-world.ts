@@ -16,7 +16,7 @@ import type { FakeKind } from '#test/doubles/kube/kinds.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { type MemoryHost, MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
 import type { Provider } from '#providers/port.ts'
-import { fencedClient } from '#runtime/fenced-client.ts'
+import { asLeader } from '#test/support/servers/as-leader.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -93,8 +93,7 @@ export async function machineWorld({
       },
     },
   }
-  // As leaders have it: what is deleted without preconditions is refused.
-  const fenced = fencedClient(client, { isLeader: () => true, term: 1, signal: new AbortController().signal })
+  const fenced = asLeader(client)
   const running = [approverModule, machineModule, machineSetModule, ...modules].map((module) =>
     module.setup({ ...context, client: fenced }),
   )

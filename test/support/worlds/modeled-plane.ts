@@ -10,6 +10,7 @@ import type { Clock } from '#lib/clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import { asLeader } from '#test/support/servers/as-leader.ts'
 import { ALL_WELL } from './kubernetes-host-world.ts'
 import { FAULTED_ID, type FaultedWorld } from './plane-faults.ts'
 import { OPENED_LOG, playPods } from './played-pods.ts'
@@ -155,8 +156,9 @@ export function modeledPlane(seed: number): FaultedWorld {
       etcd: { members: 1, storage: '1Gi' },
       endpoint: { type: 'LoadBalancer', host: 'api.test' },
     },
-    host: (more) =>
+    host: ({ client, ...more }) =>
       new KubernetesHost({
+        client: asLeader(client),
         fieldManager: FIELD_MANAGERS.cluster,
         readLog: async () => OPENED_LOG,
         readings: async () => ALL_WELL,

@@ -4,6 +4,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import { KubernetesHost, type KubernetesHostOptions } from '#controlplanes/kubernetes/host.ts'
 import { planeNamespace, PlaneRecords } from '#controlplanes/kubernetes/plane-record.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
+import { asLeader } from '#test/support/servers/as-leader.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { isNotFound } from '#kube/errors.ts'
 import { ALL_WELL, REAL_VERSIONS } from './kubernetes-host-world.ts'
@@ -41,7 +42,7 @@ export async function playedClusters(hub: PlayedHub = {}): Promise<PlayedCluster
   })
   const newHost = (more: Partial<KubernetesHostOptions> = {}) =>
     new KubernetesHost({
-      client,
+      client: asLeader(client),
       fieldManager: FIELD_MANAGERS.cluster,
       clock: systemClock,
       versions: () => REAL_VERSIONS,
