@@ -1,6 +1,7 @@
 // Reads a kubeconfig for a cluster of the hub: that of sync, or that of its administrator. Either is a secret.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { KUBECONFIG_KEY } from '#api/names.ts'
+import { idOf } from '#controllers/cluster/seen.ts'
 import { ADMIN_LEAF, kubeconfigName } from '#controlplanes/credentials/recipe.ts'
 import { credentialSecretName } from '#controlplanes/credentials/secrets.ts'
 import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
@@ -37,12 +38,12 @@ const WHOSE = {
 } as const
 
 function adminKubeconfigOf(client: KubeClient, cluster: Cluster): Promise<string> {
-  const { name = '', namespace = '' } = cluster.metadata
+  const { name = '' } = cluster.metadata
   const { controlPlane } = cluster.spec
   if (controlPlane === undefined) throw new KubeNodeError(clusterErrors.KN7301_registered({ name }))
   if (controlPlane.flavor === 'embedded') throw new KubeNodeError(clusterErrors.KN7301_embedded({ name }))
   const secret = credentialSecretName(kubeconfigName(ADMIN_LEAF))
-  return textIn(client, name, { namespace: planeNamespace(`${namespace}.${name}`), secret, key: KUBECONFIG_KEY })
+  return textIn(client, name, { namespace: planeNamespace(idOf(cluster)), secret, key: KUBECONFIG_KEY })
 }
 
 async function textIn(client: KubeClient, name: string, { namespace, secret, key }: KubeconfigPlace): Promise<string> {

@@ -1,6 +1,6 @@
 // The rules of one side of a comparison: as the history recorded them over time, or as a commit declares them. Read as the remedy controller reads them.
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
-import type { CompiledRule, Term } from '#policy/rule.ts'
+import type { CompiledRule } from '#policy/rule.ts'
 import { pointerTokens } from '#policy/pointer.ts'
 import {
   type ActiveRule,
@@ -9,7 +9,7 @@ import {
   type RuleReading,
   remedierOf,
 } from '#nodes/faults/active-rule.ts'
-import { needsOf } from '#controllers/remedy/verdicts/rule-needs.ts'
+import { needsOf, placesOf } from '#controllers/remedy/verdicts/rule-needs.ts'
 import { MAX_RULES } from '#policy/limits.ts'
 
 export class RuleSet {
@@ -106,11 +106,9 @@ export const NOTHING_READ: ReadByRules = { types: new Set(), details: new Set(),
 
 export function readByRules(rules: readonly CompiledRule[]): ReadByRules {
   const places = rules.flatMap((rule) => placesOf(rule.root))
-  const types = places.flatMap(({ fact, path }) =>
-    fact === 'conditions' ? [tokenOf(path, 0)] : fact === 'peers' ? [tokenOf(path, 1)] : [],
-  )
+  const types = rules.map(needsOf).flatMap(({ conditionTypes, peerTypes }) => [conditionTypes, peerTypes])
   return {
-    types: types.includes(undefined) ? undefined : new Set(types.flatMap((t) => t ?? [])),
+    types: types.includes(undefined) ? undefined : new Set(types.flatMap((of) => [...(of ?? [])])),
     details: new Set(
       places.flatMap(({ fact, path }) =>
         fact === 'conditions' && !STATUS_FIELDS.has(tokenOf(path, 1) ?? '') ? (tokenOf(path, 0) ?? []) : [],
@@ -123,17 +121,6 @@ export function readByRules(rules: readonly CompiledRule[]): ReadByRules {
 const STATUS_FIELDS: ReadonlySet<string> = new Set(['status', 'lastTransitionTime'])
 
 const tokenOf = (path: string, n: number): string | undefined => pointerTokens(path)?.[n]
-
-interface PlaceOf {
-  readonly fact: string
-  readonly path: string
-}
-
-function placesOf(term: Term): readonly PlaceOf[] {
-  if (term.kind === 'not') return placesOf(term.child)
-  if (term.kind !== 'leaf') return term.children.flatMap(placesOf)
-  return [term.place, ...(term.against.kind === 'fact' ? [term.against.place] : [])]
-}
 
 /** The verdict depends on the jobs of the side, so no other side can share it. */
 export const readsRepairs = ({ rule }: ActiveRule): boolean => needsOf(rule).repairs

@@ -1,7 +1,6 @@
 // A pod accepts a repaired node of a real Kubernetes: a real kubelet runs it, under the rights of the roles and the shipped policies.
 // Needs root, containerd, and KUBEBUILDER_ASSETS; otherwise it says what is missing.
 import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { conditionIs } from '#api/node-leaves.ts'
 import { ACCEPTANCE_NAMESPACE, TAINTS } from '#api/names.ts'
@@ -11,12 +10,9 @@ import { podTemplateType } from '#nodes/acceptance-pod.ts'
 import { hasTaint, podType } from '#nodes/objects.ts'
 import { RepairBench } from '#test/support/benches/repair-bench.ts'
 import { NODE_NAME, startCluster, whyNoCluster } from '#test/support/servers/real/cluster.ts'
-import { importLayout } from '#test/support/servers/real/node.ts'
-import { programsLayout } from '#test/support/servers/real/pause-image.ts'
+import { putImage } from './hub-programs.ts'
 
 const MINUTES_MS = 600_000
-const BUSYBOX = '/bin/busybox'
-const IMAGE = 'kubenode.test/busybox:1'
 
 const why = whyNoCluster()
 
@@ -35,8 +31,8 @@ describe('a pod that accepts a node of a real Kubernetes', () => {
   beforeAll(async () => {
     if (why !== undefined) return
     const cluster = await startCluster()
-    const { layout } = await programsLayout(join(folder, 'busybox'), IMAGE, [BUSYBOX])
-    importLayout(cluster.node.ctr, folder, layout)
+    const on = [{ ctr: cluster.node.ctr, scratch: folder }]
+    const image = await putImage(folder, { name: 'busybox', programs: ['/bin/busybox'], on })
     bench = await RepairBench.start(cluster)
     const node = await bench.node(NODE_NAME)
     if (node === undefined) throw new Error('the node is gone')
@@ -49,7 +45,7 @@ describe('a pod that accepts a node of a real Kubernetes', () => {
         apiVersion: 'v1',
         kind: 'PodTemplate',
         metadata: { name, namespace: ACCEPTANCE_NAMESPACE },
-        template: { spec: { containers: [{ name: 'test', image: IMAGE, args: ['sh', '-c', script] }] } },
+        template: { spec: { containers: [{ name: 'test', image, args: ['sh', '-c', script] }] } },
       })
     await bench.startDefender()
     await bench.startControllers([remedyModule, remedyJobModule])

@@ -107,7 +107,7 @@ function timedPlacesOf(leaf: Leaf): readonly TimedPlace[] {
   return found
 }
 
-function placesOf(term: Term): readonly Place[] {
+export function placesOf(term: Term): readonly Place[] {
   if (term.kind === 'not') return placesOf(term.child)
   if (term.kind !== 'leaf') return term.children.flatMap(placesOf)
   return [term.place, ...(term.against.kind === 'fact' ? [term.against.place] : [])]
