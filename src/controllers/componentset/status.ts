@@ -222,12 +222,9 @@ function skippedOf({ surveys }: Progress): NonNullable<Status['skipped']> {
 
 function classesTried({ members }: Context, { surveys }: Progress): NonNullable<Status['coverage']> {
   const classes = new Map<string, { total: number; healthy: number }>()
-  let last: { readonly name: string; readonly entry: { total: number; healthy: number } } | undefined
   for (const [i, { class: name }] of members.entries()) {
-    // Thousands of machines have a few classes, and neighbors mostly the same one.
-    if (last?.name !== name) last = { name, entry: classes.get(name) ?? { total: 0, healthy: 0 } }
-    const { entry } = last
-    if (entry.total === 0) classes.set(name, entry)
+    const entry = classes.get(name) ?? { total: 0, healthy: 0 }
+    classes.set(name, entry)
     entry.total++
     if (surveys.every(({ marks }) => marks[i] === MARKS.healthy || marks[i] === MARKS.othersDecide)) entry.healthy++
   }

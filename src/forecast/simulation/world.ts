@@ -236,8 +236,9 @@ export class World {
     this.#planned.set(name, { version, at: this.now, until })
     this.#wakeAt(until)
     const { actions, status } = made
-    const isMoved = !jsonEqual(decisionsOf(set.status), decisionsOf(status))
-    if (!jsonEqual(set.status, status)) {
+    const isSame = jsonEqual(set.status, status)
+    const isMoved = !isSame && !jsonEqual(decisionsOf(set.status), decisionsOf(status))
+    if (!isSame) {
       this.sets.set(name, { ...set, status })
       this.#turns.setChanged(set.status, status)
       this.#forgetEnded(this.#askedBy(set.metadata.uid), status)

@@ -110,11 +110,12 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   const hasTried = new Uint8Array(members.length)
   const counts = { updated: 0, failed: 0, stuck: 0, unmet: 0 }
   let firstUnmet: string | undefined
+  const goal = track.target ?? track.declared
   const about: About = {
     track,
-    goal: track.target ?? track.declared,
+    goal,
     healthy: targetIn(input.revisions.current, track.component),
-    isBack: track.ahead.some((t) => !isSameTarget(t, track.target ?? track.declared)),
+    isBack: track.ahead.some((t) => !isSameTarget(t, goal)),
     input,
   }
   const assessed = (reading: Reading, isFree: () => boolean): Assessment | Settled => {
@@ -236,11 +237,11 @@ function isOfHealthy({ orders, reports }: Reading, index: number, healthy: Compo
   return isOrderFor(order, healthy)
 }
 
-/** Ordered a version newer than the goal. A component that a later revision dropped is a target too. */
 /** A target that was never tried is no way back, whatever versions a machine had before. */
 const wasHealthyOn = ({ reports }: Reading, { isProven, version, index }: Track): boolean =>
   isProven || (version !== undefined && wasHealthy(reports[index]?.healthyBefore ?? [], version))
 
+/** Ordered a version newer than the goal. A component that a later revision dropped is a target too. */
 function isAhead({ orders }: Reading, { index, ahead }: Track, goal: ComponentTarget): boolean {
   const now = orders[index]
   return !isOrderFor(now, goal) && ahead.some((t) => isOrderFor(now, t))
