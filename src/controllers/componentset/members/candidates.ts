@@ -126,7 +126,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
     const { verdict, isLasting } = assessment
     const isShort = verdict === undefined || verdict === 'Sound' || verdict === 'Broken' || verdict === 'Never'
     if (isLasting && isShort && (verdict === undefined || isFree()))
-      reading.settled[track.index] = basis.settled({ ...assessment, verdict })
+      reading.settled[track.index] = basis.settled(assessment, verdict)
     return assessment
   }
   const add = (reading: Reading, at: number, isFree: () => boolean): void => {

@@ -22,11 +22,17 @@ type Finding = Pick<Settled, 'isHere' | 'mark' | 'verdict' | 'isOfRollout' | 'is
 /** What all findings about one component rest on. Another basis is another object. */
 export class Basis {
   /** Equal findings are one object: there are a handful, and machines times components that have them. */
-  readonly #known = new Map<string, Settled>()
+  readonly #known: Settled[] = []
 
-  settled({ isHere, mark, verdict, isOfRollout, isGoingBack }: Finding): Settled {
-    const key = `${isHere} ${mark} ${verdict} ${isOfRollout} ${isGoingBack}`
-    const known = this.#known.get(key)
+  settled({ isHere, mark, isOfRollout, isGoingBack }: Omit<Finding, 'verdict'>, verdict: Finding['verdict']): Settled {
+    const known = this.#known.find(
+      (one) =>
+        one.mark === mark &&
+        one.verdict === verdict &&
+        one.isHere === isHere &&
+        one.isOfRollout === isOfRollout &&
+        one.isGoingBack === isGoingBack,
+    )
     if (known !== undefined) return known
     const one: Settled = {
       basis: this,
@@ -39,7 +45,7 @@ export class Basis {
       isOfRollout,
       isGoingBack,
     }
-    this.#known.set(key, one)
+    this.#known.push(one)
     return one
   }
 }
