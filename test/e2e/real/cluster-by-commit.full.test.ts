@@ -1,6 +1,6 @@
 // The story of a cluster that a hub makes, with real programs and real pods from end to end: KubeNode is installed on three nodes with the flavor switched on, a commit
-// adds a Cluster, two bare hosts join it with the printed line, a commit brings their kubelet and another one upgrades it, and a rule of the hub drains and
-// reboots a node with masters.
+// adds a Cluster, two bare hosts join it with the printed line, a commit brings their kubelet and another one upgrades it, a rule of the hub drains and reboots a node with
+// masters, and a commit takes the Cluster out again.
 // Needs root, systemd-nspawn, containerd, Debian's packages, busybox and KUBEBUILDER_ASSETS; otherwise it says what is missing.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { whyNoCluster } from '#test/support/servers/real/cluster.ts'
 import { chapters } from '#test/support/tools/chapters.ts'
 import { whyNoHost } from '#test/support/worlds/kubernetes-host-world.ts'
 import { noMachines } from '../agent-host/machine.ts'
-import { MEMBERS, type Wanted } from './commit-fleet.ts'
+import { CLUSTER, MEMBERS, type Wanted } from './commit-fleet.ts'
 import { CommitGround } from './commit-ground.ts'
 import { type KubeadmHost, whyNoPackages } from './kubeadm-host.ts'
 import { doorObjects } from './kubelet-door.ts'
@@ -209,6 +209,35 @@ describe('a cluster by commits', () => {
       await isWhole()
       await writer?.mustHaveLostNothing()
       await writer?.stop()
+    },
+  )
+
+  story(
+    'a commit takes it out after an approval: its hosts are handed back, and its last snapshot alone is left',
+    async () => {
+      const { installation, kubectl } = ground
+      const release = `fleet-${ground.commit({}, 'the cluster leaves the fleet').slice(0, 12)}`
+      await ground.settled('the question', async () => {
+        const path = 'jsonpath={.status.waitingFor.predicate}'
+        const { out } = await kubectl.run(`get release ${release} -n kubenode-system -o`, [path])
+        return out === 'GateClosed' ? true : undefined
+      })
+      await installation.kubenode('approve', `release/${release}`, '--reason', 'it leaves')
+      await ground.settled('the end of the Cluster', async () =>
+        (await kubectl.run(`get cluster.kubenode.io ${CLUSTER} -n kubenode-system`)).code === 0 ? undefined : true,
+      )
+      for (const { machine, name } of ground.members)
+        await ground.settled(`${name} without its agent`, async () =>
+          machine.run('test', '-e', '/opt/kubenode').code === 1 ? true : undefined,
+        )
+      const kinds = 'deployments,statefulsets,jobs,pods,services,pvc,secrets,pdb,networkpolicies'
+      const left = await kubectl.ok(`get ${kinds} -n ${ground.namespace} -o name`)
+      expect(left.trim().split('\n')).toEqual([
+        'persistentvolumeclaim/snapshots',
+        expect.stringMatching(/^secret\/.*encryption/),
+      ])
+      for (const namespace of ['clusters', 'hosted-controllers', 'hosted-approver', 'hosted-defender'])
+        expect(await kubectl.ok(`get secrets -n kubenode-${namespace} -o name`)).not.toContain(`cluster-${CLUSTER}`)
     },
   )
 })
