@@ -1,13 +1,12 @@
 // Names of sealed values and of the keys they are sealed to. Pure.
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** A public key's short name, so that a value sealed to an old key is recognizable. */
-export const keyName = (publicKey: string): string =>
-  createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex').slice(0, 8)
+export const keyName = (publicKey: string): string => sha256Hex(Buffer.from(publicKey, 'base64')).slice(0, 8)
 
 /** The ConfigMap in the system namespace with one configuration's sealed values for one machine. Machine names may have the maximum length. */
 export const sealedObjectName = (sealedIn: string, machine: string): string =>
-  `${sealedIn}.${createHash('sha256').update(machine).digest('hex').slice(0, 16)}`
+  `${sealedIn}.${sha256Hex(machine).slice(0, 16)}`
 
 /** ConfigMap keys allow fewer characters than paths. */
-export const sealedKey = (path: string): string => createHash('sha256').update(path).digest('hex').slice(0, 32)
+export const sealedKey = (path: string): string => sha256Hex(path).slice(0, 32)

@@ -1,5 +1,4 @@
 // The server over real HTTPS: what it serves, and what it does not, whatever the request.
-import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import https from 'node:https'
@@ -13,13 +12,14 @@ import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { planned } from './own-authority.ts'
 import { ArtifactServer } from './server.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 const NOW = Date.now()
 const pair = planned({}, ['127.0.0.1'], NOW)
 /** The most that buffers in between may hold before the connection closes. */
 const MOST_READ = 64 * 1024 * 1024
 const BYTES = Buffer.from('0123456789')
-const ETAG = `"sha256-${createHash('sha256').update(BYTES).digest('hex')}"`
+const ETAG = `"sha256-${sha256Hex(BYTES)}"`
 
 const UID = '0b5c2a3e-0000-4000-8000-000000000001'
 const asked: string[] = []

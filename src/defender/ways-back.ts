@@ -1,12 +1,12 @@
 // Which set went back with which component within the last hour. The first way back is a recovery. A second one is an ordinary rollout, and so is one
 // that starts after machines went elsewhere in between. Kept in the ledger by set name, so that deleting permits or recreating the set resets
 // nothing.
-import { createHash } from 'node:crypto'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { MAX_WAYS_BACK } from '#api/kinds/defender-ledger.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { WAY_BACK_EVERY_MS } from '#api/protocol/healthy-before.ts'
 import { timestamp } from '#lib/clock.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export type WayBack = NonNullable<LedgerSpec['waysBack']>[number]
 
@@ -25,7 +25,7 @@ export function wayOf({ spec: { requester, component, operations } }: OperationP
     return undefined
   if (!operations.includes('SwitchComponent')) return undefined
   const text = JSON.stringify([component.version ?? null, component.config ?? null])
-  const to = createHash('sha256').update(text).digest('hex').slice(0, HASH_CHARS)
+  const to = sha256Hex(text).slice(0, HASH_CHARS)
   return { set: requester.name, component: component.name, to }
 }
 

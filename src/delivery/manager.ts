@@ -1,6 +1,6 @@
 // The identity of a FleetSource in the clusters that it writes: its field manager and its user. Pure.
-import { createHash } from 'node:crypto'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 const PREFIX = `${FIELD_MANAGERS.sync}.`
 /** The API server's limit. */
@@ -14,7 +14,7 @@ const HASH_DIGITS = 32
 export function sourceManager(source: string): string {
   const name = `${PREFIX}${source.replace('/', '.')}`
   if (name.length <= MAX_MANAGER) return name
-  const hash = createHash('sha256').update(source).digest('hex').slice(0, HASH_DIGITS)
+  const hash = sha256Hex(source).slice(0, HASH_DIGITS)
   return `${name.slice(0, MAX_MANAGER - HASH_DIGITS - 1)}/${hash}`
 }
 

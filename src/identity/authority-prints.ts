@@ -1,6 +1,7 @@
 // How reports name a cluster's authorities: by the SHA-256 of each certificate. Pure.
-import { createHash, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { certificatesIn } from '#lib/x509/pem-list.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** A cluster has one, or two during a replacement; some publish more. */
 export const MOST_AUTHORITIES = 8
@@ -24,7 +25,7 @@ export function signerPrint(certificate: string, bundle: string): string | undef
 
 function printOf(pem: string): string | undefined {
   try {
-    return createHash('sha256').update(new X509Certificate(pem).raw).digest('hex')
+    return sha256Hex(new X509Certificate(pem).raw)
   } catch {
     return undefined
   }

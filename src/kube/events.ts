@@ -1,5 +1,4 @@
 // Records Kubernetes events: repeats are counted in one object, noisy objects are throttled, and a slow server never blocks the caller.
-import { createHash } from 'node:crypto'
 import { microTimestamp, type Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
@@ -7,6 +6,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from './client.ts'
 import { isAlreadyExists, isNotFound } from './errors.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface NewEvent {
   readonly type: 'Normal' | 'Warning'
@@ -211,7 +211,7 @@ function cutToBytes(text: string, max: number): string {
   return text.slice(0, read)
 }
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
+const digest = (text: string): string => sha256Hex(text).slice(0, 16)
 
 const referenceTo = (o: KubeObject) => ({
   apiVersion: o.apiVersion,

@@ -2,8 +2,7 @@
 import { ACCEPTANCE_NAMESPACE, ANNOTATIONS, LABELS } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
-import { canonicalJson } from '#lib/json.ts'
-import { sha256Hex } from '#lib/sha256.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { Pod } from './objects.ts'
@@ -65,7 +64,7 @@ export function acceptancePodOf({ run, node, owner, template, timeoutMs }: Wante
   }
 }
 
-const templateDigest = ({ template }: PodTemplate): string => sha256Hex(canonicalJson(template ?? {}))
+const templateDigest = ({ template }: PodTemplate): string => sha256OfJson(template ?? {})
 
 export interface PodRef {
   readonly name: string

@@ -1,8 +1,7 @@
 // What an Approval of a permit covers: its operations, targets and commit, and nothing that changes on its own. For a control plane it also covers
 // the change, whose text names the snapshot or the versions: approving a restore does not approve a deletion. Pure.
-import { createHash } from 'node:crypto'
-import { canonicalJson } from '#lib/json.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 type PermitSpec = OperationPermit['spec']
 
@@ -19,5 +18,5 @@ export function approvalDigest({
     commit,
     ...(isOneChange && { reason }),
   }
-  return createHash('sha256').update(canonicalJson(asked)).digest('hex')
+  return sha256OfJson(asked)
 }

@@ -2,12 +2,12 @@
 // its own plan.
 import { canonicalJson } from '#lib/json.ts'
 import { withoutEnds } from '#lib/without-ends.ts'
-import { sha256Hex } from '#lib/sha256.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import { type Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 
 export const planDigest = (before: Targets, after: Targets): string =>
-  `sha256:${sha256Hex(canonicalJson({ before: contentOf(before), after: contentOf(after) }))}`
+  `sha256:${sha256OfJson({ before: contentOf(before), after: contentOf(after) })}`
 
 const contentOf = (targets: Targets) =>
   Object.fromEntries(

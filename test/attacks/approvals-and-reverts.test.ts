@@ -1,6 +1,5 @@
 // The attacker has commit rights, or may approve for another group: what they want is a release that passes a gate without its people, a fast lane for what was never
 // healthy, or a commit that is not reverted.
-import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Approval } from '#api/kinds/approval.ts'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
@@ -18,11 +17,12 @@ import { returnsOf, revertedBefore } from '#sync/revert/known-bad.ts'
 import { revertPolicyOf } from '#sync/revert/policy.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
 import { defined } from '#lib/defined.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const at = (minutes: number): string => new Date(NOW + minutes * 60_000).toISOString().replace('.000', '')
 const id = (letter: string): string => letter.repeat(40)
-const contentOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+const contentOf = (text: string): string => sha256Hex(text)
 
 interface Made {
   readonly content: Readonly<Record<string, string>>

@@ -10,6 +10,7 @@ import type { Random } from '#lib/random.ts'
 import { verifySshSignature } from '#sync/trust/ssh-signature.ts'
 import { Malformed, wireString } from '#sync/trust/ssh-wire.ts'
 import { FUZZ_TIMEOUT_MS, mutatedBytes, runCampaign } from '#test/support/fuzzing/fuzzing.ts'
+import { sha256 } from '#lib/sha256.ts'
 
 /** Where we refuse what OpenSSH accepts, on purpose. */
 const STRICTER =
@@ -52,7 +53,6 @@ function keygenSigner(name: string, type: string, bits?: string, namespace = 'gi
   }
 }
 
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
 const raw = (key: KeyObject, field: 'x' | 'y') => Buffer.from(key.export({ format: 'jwk' })[field] ?? '', 'base64url')
 const APPLICATION = Buffer.from('ssh:')
 

@@ -1,5 +1,5 @@
 // Certificate requests that no agent made: the approver approves one exact identity, and signers and users of the certificate read the same.
-import { createHash, createPublicKey, generateKeyPairSync, sign, X509Certificate, type KeyObject } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, sign, X509Certificate, type KeyObject } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { newAuthority, signRequest, type KeyAndCertificate } from '#lib/x509/certificates.ts'
 import { readSigningRequest, requestParts } from '#lib/x509/read-request.ts'
@@ -20,6 +20,7 @@ import {
   STRANGE_TEXTS,
   strangeText,
 } from '#test/support/fuzzing/fuzzing.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 const LABEL = 'CERTIFICATE REQUEST'
 const NAME_TYPES = ['550403', '55040a', '55040b', '550406', '2a864886f70d010901', '0992268993f22c640119', '5504']
@@ -221,7 +222,7 @@ async function one(random: Random): Promise<string> {
     organizations: organizations.toSorted(),
   })
   expect([dnsNames, ipAddresses, otherNames]).toEqual([[], [], false])
-  expect(key).toBe(createHash('sha256').update(requestParts(text).publicKey.whole).digest('hex'))
+  expect(key).toBe(sha256Hex(requestParts(text).publicKey.whole))
   if (problem !== undefined) return 'signer refuses'
   // And the certificate must mean the same to a third reader.
   const validity = { now: Date.now(), days: 1 }

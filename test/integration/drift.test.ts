@@ -1,6 +1,5 @@
 // A component that was modified on a node, from the change to its repair: the real agent reports it and touches nothing, the set requests a
 // slice, the Defender grants it, the machine gets a switch order, and the installed version runs again.
-import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,6 +34,7 @@ import { processesWith } from '#test/support/tools/processes.ts'
 import { until } from '../e2e/rollout-replay/cluster.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
 import { programFile } from '#test/support/tools/own-build.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 const NAME = 'node-1'
 const SET = 'base'
@@ -138,7 +138,7 @@ afterAll(async () => {
 const machine = () => admin.get(machineType, { name: NAME })
 const reportOf = (m: Machine | undefined) => m?.status?.components?.find((c) => c.name === 'sleeper')
 const set = async () => (await admin.get(machineComponentSet, { name: SET }))?.status
-const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+const digest = (bytes: Buffer): string => sha256Hex(bytes)
 const pids = (): readonly number[] => processesWith('sleeper', SECONDS).map((p) => p.pid)
 const digestOfRunning = (): readonly string[] => pids().map((pid) => digest(readFileSync(`/proc/${pid}/exe`)))
 /** The current path of the installed program; a fresh copy has another one. */

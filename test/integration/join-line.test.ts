@@ -1,7 +1,6 @@
 // The line of `kubenode machine join-command`, run as printed by the shell of this machine, with the tools of a bare host: it downloads join.sh from an
 // artifact server, and runs it with the join bundle only if authority and digest are those of the line. With curl and with wget.
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
@@ -31,6 +30,7 @@ import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { newPublisher } from '#test/doubles/node/release.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** What the line and join.sh may use besides curl or wget. */
 const TOOLS = 'sh cat rm mktemp date sha256sum tar gzip id uname getconf awk dirname mkdir find'.split(' ')
@@ -100,7 +100,7 @@ const ticket = (more: Partial<JoinTicket> = {}, base = `https://127.0.0.1:${port
     cluster: 'test',
     artifactBase: base,
     artifactCaData: Buffer.from(pair.ca).toString('base64'),
-    joinScript: createHash('sha256').update(STUB).digest('hex'),
+    joinScript: sha256Hex(STUB),
     trust,
   },
   ...more,

@@ -1,6 +1,5 @@
 // A host that joins over SSH with everything that is shipped: an embedded server with its rights and policies, the controllers and the approver, a real sshd, and
 // an artifact server from which the host downloads join.sh. In place of the agent, join.sh keeps the bundle that it gets, and the test requests the certificate.
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -32,6 +31,7 @@ import { startApprover } from '#test/support/servers/approver.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { type SshServer, missingSshServer, startSshServer } from '#test/support/servers/ssh-server.ts'
 import { until } from '#test/support/tools/processes.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 const whyNot =
   missingSshServer() ??
@@ -40,7 +40,7 @@ const PATIENCE_MS = 150_000
 const folder = mkdtempSync(join(tmpdir(), 'kubenode-ssh-join-'))
 const kept = join(folder, 'bundle')
 const ARCHIVE = 'an archive'
-const hex = (text: string) => createHash('sha256').update(text).digest('hex')
+const hex = (text: string) => sha256Hex(text)
 const JOIN_SH = `#!/bin/sh
 # amd64) sha=${hex(ARCHIVE)} ;;
 # arm64) sha=${hex(ARCHIVE)} ;;

@@ -1,5 +1,4 @@
 // Downloads from all kinds of misbehaving servers: the result is the complete artifact, or an error with instructions.
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,10 +8,11 @@ import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { artifactFile, nodeDir } from '../node-dir.ts'
 import { bringArtifact, type Artifact } from './artifact.ts'
 import { createFetcher } from './fetch.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 const whole = Buffer.from(Array.from({ length: 100_000 }, (_, n) => n % 251))
 const other = Buffer.alloc(whole.length, 7)
-const sha256 = createHash('sha256').update(whole).digest('hex')
+const sha256 = sha256Hex(whole)
 const dir = nodeDir('/n')
 
 type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void

@@ -1,6 +1,5 @@
 // A component's originals: what was at each of its paths, and the state of its unit, before it was adopted. They are on disk, and listed in one journal,
 // before the first link replaces them.
-import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { isObject } from '#lib/json.ts'
 import { type KnownDigests, digestOf } from '../files/digest.ts'
@@ -9,6 +8,7 @@ import type { Files, Owner } from '../files/port.ts'
 import { currentLink, keptFile, keptFolder, onNode, type NodeDir } from '../node-dir.ts'
 import { copyFile, copyWhole } from './copy.ts'
 import type { NodeLink } from './layout.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** `isWhole`: the copy also keeps times and extended attributes, and is not shared. */
 export interface OriginalFile {
@@ -110,7 +110,7 @@ export const isAdopted = (kept: Kept | undefined): boolean =>
 /** Named by its content, so different content never replaces it. Equal files with their own attributes get separate copies. */
 export const keptContent = (dir: NodeDir, component: string, original: OriginalFile | OriginalLink): string => {
   const { path, isWhole } = original
-  const own = createHash('sha256').update(path).digest('hex').slice(0, OWN_CHARS)
+  const own = sha256Hex(path).slice(0, OWN_CHARS)
   const name =
     original.kind === 'Link' ? `link-${own}` : isWhole === true ? `${original.sha256}-${own}` : original.sha256
   return join(keptFolder(dir, component), name)

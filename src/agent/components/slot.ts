@@ -17,6 +17,7 @@ import { MANIFEST, keptFile, manifestOf, type PlacedDigest } from './manifest.ts
 import type { Slot } from './record.ts'
 import { ARCHIVE_LIMITS, readTar, tarRefused, type TarFileSink, type TarSink } from '#artifacts/oci/component-tar.ts'
 import { agentErrors } from '../agent-errors.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** Written last: a slot without it is incomplete. */
 const MARK = 'slot.json'
@@ -41,9 +42,7 @@ export interface SlotDeps {
 
 /** Identifies an installation: the statement and the configuration, nothing that differs between nodes. */
 export const installedDigest = (spec: MachineComponentSpec, configDigest: string | undefined): string =>
-  createHash('sha256')
-    .update(`${statementDigest(spec)}\n${configDigest ?? ''}`)
-    .digest('hex')
+  sha256Hex(`${statementDigest(spec)}\n${configDigest ?? ''}`)
 
 export const slotId = (digest: string, generation: number): string => `${digest.slice(0, 16)}-${generation}`
 

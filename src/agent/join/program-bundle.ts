@@ -1,6 +1,5 @@
 // Builds the files that a host needs to run an agent: two plain JavaScript files and the unit. Only a release build needs the bundler; agents do not.
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
-import { createHash } from 'node:crypto'
 import { basename, join, relative } from 'node:path'
 import { ELF_BYTES, parseElf } from '#lib/elf.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -9,6 +8,7 @@ import { elfNeeds } from '#artifacts/oci/elf.ts'
 import { joinScript } from './join-script.ts'
 import { agentUnit } from './unit.ts'
 import { bundleErrors } from './bundle-errors.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface BundleOptions {
   /** Root of the checkout. */
@@ -41,7 +41,7 @@ export async function bundleAgent({ root, out, prefix, node }: BundleOptions): P
     if (existsSync(ready)) copyFileSync(ready, file)
     else await bundleOne(root, entry, file)
     const bytes = readFileSync(file)
-    made.push({ file, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') })
+    made.push({ file, bytes: bytes.length, sha256: sha256Hex(bytes) })
   }
   const itsNode = join(prefix, 'bin/node')
   if (node !== undefined) {

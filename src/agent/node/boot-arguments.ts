@@ -1,6 +1,6 @@
 // Pure: what the agent reports of the kernel's boot arguments. Arguments may hold secrets (keys of disks, passwords of network boots), so only those
 // of a fixed list are reported, and the digest covers of the others the names alone.
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** What decides how a kernel treats workloads. None of them takes a secret. */
 const REPORTED: ReadonlySet<string> = new Set([
@@ -75,8 +75,6 @@ export function bootArguments(line: string): BootArguments {
   const own = end === -1 ? all : all.slice(0, end)
   const named = own.filter((a) => REPORTED.has(argumentName(a))).map((a) => a.slice(0, MAX_ARGUMENT_CHARS))
   const others = own.map(argumentName).filter((name) => !REPORTED.has(name) && !OF_ONE_MACHINE.has(name))
-  const digest = createHash('sha256')
-    .update(JSON.stringify([named, [...new Set(others)].toSorted()]))
-    .digest('hex')
+  const digest = sha256Hex(JSON.stringify([named, [...new Set(others)].toSorted()]))
   return { named: named.slice(0, MAX_BOOT_ARGUMENTS), digest }
 }

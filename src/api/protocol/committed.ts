@@ -1,6 +1,5 @@
 // Digests of the objects that decide what is rolled out: sync records what git declares, and acting programs compare it with the actual object. Defaults,
 // unknown fields and the order of keyed lists do not matter, so that two releases agree on the same content.
-import { createHash } from 'node:crypto'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import { applyDefaults } from '../schema/default.ts'
 import type { KubeObject } from '../schema/object.ts'
@@ -14,6 +13,7 @@ import { machineComponentSet } from '../kinds/machine-component-set.ts'
 import { machineSet } from '../kinds/machine-set.ts'
 import { nodeRemedier } from '../kinds/node-remedier.ts'
 import { ANNOTATIONS } from '../names.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 /** Kinds whose edit rolls out at once. MachineComponents and ComponentConfigs are immutable; other declared kinds disrupt nothing by themselves. */
 const ROLLOUT_KINDS: ReadonlyMap<string, ApiKind> = new Map(
@@ -32,8 +32,7 @@ export interface CommittedContent {
 
 const DIGEST_CHARS = 16
 
-const digestOf = (value: unknown): string =>
-  createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, DIGEST_CHARS)
+const digestOf = (value: unknown): string => sha256OfJson(value).slice(0, DIGEST_CHARS)
 
 type Spec = Readonly<Record<string, unknown>>
 

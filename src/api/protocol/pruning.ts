@@ -1,7 +1,6 @@
 // A commit's approved deletions: sync lists them in the cluster's Inventory before it starts, and the Defender trusts the list only if an Approval names its
 // digest.
-import { createHash } from 'node:crypto'
-import { canonicalJson } from '#lib/json.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 export interface Pruning {
   readonly digest: string
@@ -11,9 +10,7 @@ export interface Pruning {
 
 /** Identifies these exact objects: its approval covers no other list. */
 export const pruningDigest = (targets: readonly string[]): string =>
-  createHash('sha256')
-    .update(canonicalJson({ operations: ['Prune'], targets: targets.toSorted() }))
-    .digest('hex')
+  sha256OfJson({ operations: ['Prune'], targets: targets.toSorted() })
 
 /** Whether the list contains the object and is the approved one. */
 export const isApprovedPrune = ({ digest, targets }: Pruning, uid: string, approved: ReadonlySet<string>): boolean =>

@@ -1,11 +1,11 @@
 // Reads and writes a MachineComponentSet's kept revisions: ControllerRevisions with the declared components. A record's name is the digest of its content: one
 // whose name and content differ was not written by a set.
-import { createHash } from 'node:crypto'
-import { canonicalJson, isObject } from '#lib/json.ts'
+import { isObject } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import type { KubeObject } from '../schema/object.ts'
 import type { SecretPlace } from '../kinds/component-config.ts'
 import type { MachineComponentSetSpec } from '../kinds/machine-component-set.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 /** `sealed`: its secret values at the time of reading; different values are another revision. */
 export type RevisedComponent = MachineComponentSetSpec['components'][number] & {
@@ -25,7 +25,7 @@ const MOST_NAME_CHARS = 200
 
 export function revisionHash(components: readonly RevisedComponent[]): string {
   const sorted = components.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  return createHash('sha256').update(canonicalJson(sorted)).digest('hex').slice(0, HASH_CHARS)
+  return sha256OfJson(sorted).slice(0, HASH_CHARS)
 }
 
 export const shortened = (name: string): string => withoutEnd(name.slice(0, MOST_NAME_CHARS), /[-.]/)

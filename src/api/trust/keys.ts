@@ -1,8 +1,9 @@
 // Ed25519 keys in exchangeable forms: a private PEM file, a public key of 32 bytes in base64, and a short id derived from it.
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { KubeNodeError } from '#lib/errors.ts'
 import { apiErrors } from '../api-errors.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface PublicKey {
   readonly keyId: string
@@ -21,8 +22,7 @@ const SIGNATURE_BYTES = 64
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
 /** Sixteen hex digits are enough to distinguish keys; signatures are verified with the whole key. */
-export const keyIdOf = (publicKey: string): string =>
-  createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex').slice(0, 16)
+export const keyIdOf = (publicKey: string): string => sha256Hex(Buffer.from(publicKey, 'base64')).slice(0, 16)
 
 const describePublic = (key: KeyObject): PublicKey => {
   const publicKey = key.export({ type: 'spki', format: 'der' }).subarray(SPKI_PREFIX.length).toString('base64')

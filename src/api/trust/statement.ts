@@ -1,5 +1,4 @@
 // A component's signed statement: its whole spec without the signatures. A verified statement defines what to fetch, run and probe.
-import { createHash } from 'node:crypto'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import type { Schema } from '../schema/schema.ts'
 import { machineComponent } from '../kinds/machine-component.ts'
@@ -8,6 +7,7 @@ import { signersOf } from './keys.ts'
 import type { Signature, Signer } from './keys.ts'
 import { floorProblem, signersText } from './trust-document.ts'
 import type { TrustDocument } from './trust-document.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export type StatementVerdict = { readonly kind: 'Trusted' } | { readonly kind: 'Refused'; readonly reason: string }
 
@@ -36,8 +36,7 @@ export function statementBytes(spec: MachineComponentSpec): Buffer {
 }
 
 /** Identifies a statement: equal specs have equal digests, regardless of the signer. */
-export const statementDigest = (spec: MachineComponentSpec): string =>
-  createHash('sha256').update(statementBytes(spec)).digest('hex')
+export const statementDigest = (spec: MachineComponentSpec): string => sha256Hex(statementBytes(spec))
 
 /** Definitions never change and are compared often: compute each object's digest once. */
 const DIGESTS = new WeakMap<MachineComponent, string>()

@@ -1,11 +1,11 @@
 // OpenAPI documents made from the registry: one per group and version (v3), one for all (v2). Made on request, cached until a
 // definition is added or removed.
-import { createHash } from 'node:crypto'
 import { collectionPath } from '#api/schema/resource.ts'
 import { objectMeta } from '../meta/object-meta.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'
 import { kindSchema, OBJECT_META, openApiSchema, schemaName } from './schema.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 const V3_REFS = '#/components/schemas/'
 const V2_REFS = '#/definitions/'
@@ -90,7 +90,7 @@ export function indexV3(registry: Registry): unknown {
     for (const version of registry.versions(group)) {
       const path = group === '' ? `api/${version}` : `apis/${group}/${version}`
       const facts = ofVersion(registry, group, version).map((s) => [s.type.plural, s.schema])
-      const hash = createHash('sha256').update(JSON.stringify(facts)).digest('hex').toUpperCase()
+      const hash = sha256Hex(JSON.stringify(facts)).toUpperCase()
       paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }
     }
   return { paths }

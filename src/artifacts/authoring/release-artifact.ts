@@ -1,5 +1,4 @@
 // Packs, signs and verifies what agents install, for the command line.
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { Signer } from '#api/trust/keys.ts'
@@ -10,6 +9,7 @@ import type { Io } from '#lib/terminal/io.ts'
 import { artifactErrors } from './artifact-errors.ts'
 import { packFolder } from './pack.ts'
 import { readJson, readStatement, readText, readUnpackedStatement, writeJson } from './statement-file.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface PackOptions {
   readonly output: string
@@ -55,7 +55,7 @@ export async function verify(path: string, options: { trust: string; artifact?: 
   const verdict = judgeStatement(statement.spec as Parameters<typeof judgeStatement>[0], self.trust, now)
   if (verdict.kind === 'Refused') throw new KubeNodeError(artifactErrors.KN1108({ path, why: verdict.reason }))
   if (options.artifact !== undefined) {
-    const digest = createHash('sha256').update(readFileSync(options.artifact)).digest('hex')
+    const digest = sha256Hex(readFileSync(options.artifact))
     if (!(statement.spec.artifacts ?? []).some((a) => a.sha256 === digest)) {
       throw new KubeNodeError(artifactErrors.KN1108_digest({ artifact: options.artifact, digest, path }))
     }

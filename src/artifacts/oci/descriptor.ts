@@ -1,9 +1,9 @@
 // OCI image documents as data: descriptors, manifests and indexes, with validation of untrusted ones.
-import { createHash } from 'node:crypto'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isDeeperJson, isObject, MAX_JSON_DEPTH } from '#lib/json.ts'
 import { textOr } from '#lib/fields.ts'
 import { ociErrors } from './oci-errors.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export const MEDIA = {
   index: 'application/vnd.oci.image.index.v1+json',
@@ -52,7 +52,7 @@ export interface Index {
 export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 const MAX_DESCRIPTORS = 1_000
 
-export const digestOf = (bytes: Buffer | string): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+export const digestOf = (bytes: Buffer | string): string => `sha256:${sha256Hex(bytes)}`
 
 export const isDigest = (text: string): boolean => /^sha256:[0-9a-f]{64}$/.test(text)
 

@@ -1,6 +1,5 @@
 // Names for completion, requested from the server within a time that users do not notice, and cached for some seconds. A failure gives no names and prints
 // nothing.
-import { createHash } from 'node:crypto'
 import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { delimiter, join, resolve } from 'node:path'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -13,6 +12,7 @@ import { kindCalled } from '../fleet/target.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { Names } from './candidates.ts'
 import type { Typed } from './typed.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** For the whole request, including the connection. */
 const ASK_MS = 300
@@ -157,7 +157,7 @@ function folderOf({ env }: Io): string | undefined {
 export async function kept(folder: string | undefined, asked: Asked, clock: Clock): Promise<readonly string[]> {
   const ask = () => asked.ask().catch(() => undefined)
   if (folder === undefined) return (await ask()) ?? []
-  const file = join(folder, createHash('sha256').update(asked.key).digest('hex').slice(0, 32))
+  const file = join(folder, sha256Hex(asked.key).slice(0, 32))
   const before = await readKept(file, clock).catch(() => undefined)
   if (before?.isFresh === true) return before.names
   const old = before?.names ?? []

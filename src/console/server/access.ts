@@ -1,5 +1,4 @@
 // What a user may read and write in each cluster: checked at its API server as that user, cached for a minute.
-import { createHash } from 'node:crypto'
 import { approval } from '#api/kinds/approval.ts'
 import { HOLD_TARGETS, operationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP } from '#api/kind.ts'
@@ -20,6 +19,7 @@ import { HEARTBEAT_MS } from './stream.ts'
 import { noAnswer, readAs, type Readable, type Rights, topicsOf, troubleFor } from './rights.ts'
 import { isHub } from './views/clusters.ts'
 import { LISTED_KINDS, WATCHED, type WatchedKind } from './watched-kinds.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** How long an API server's answers are cached. */
 export const KEPT_MS = 60_000
@@ -102,11 +102,8 @@ export class AccessBook {
       seesTrouble,
       ...kinds,
     ])
-    const view = createHash('sha256').update(JSON.stringify(read)).digest('hex').slice(0, VIEW_CHARACTERS)
-    const digest = createHash('sha256')
-      .update(JSON.stringify([clusters, read]))
-      .digest('hex')
-      .slice(0, VIEW_CHARACTERS)
+    const view = sha256Hex(JSON.stringify(read)).slice(0, VIEW_CHARACTERS)
+    const digest = sha256Hex(JSON.stringify([clusters, read])).slice(0, VIEW_CHARACTERS)
     return { readable, clusters, digest, view }
   }
 

@@ -1,6 +1,5 @@
 // The two objects that a page may write, a Hold and an Approval, each with a reason and an end, created as the requesting user. A Hold may be lifted. Building
 // them is pure.
-import { createHash } from 'node:crypto'
 import { API_GROUP, API_GROUP_VERSION } from '#api/kind.ts'
 import { type Approval, approval } from '#api/kinds/approval.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
@@ -27,6 +26,7 @@ import { withoutEnd } from '#lib/without-ends.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { Written } from '../protocol.ts'
 import { Refused, wrong } from './request.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** Same as the command line: anything needed longer belongs in git. */
 const LONGEST_HOLD_MS = 30 * 86_400_000
@@ -174,7 +174,7 @@ export async function liftHold({ client, cluster, body }: Omit<WriteRequest, 'no
 function approvalFrom(body: Body, of: Target, { name, groups }: Person, now: number): Approval {
   const digest = textIn(body, 'digest')
   const until = timestamp(untilIn(body, LONGEST_APPROVAL_MS, now))
-  const own = createHash('sha256').update([name, digest, until].join('\n')).digest('hex').slice(0, 10)
+  const own = sha256Hex([name, digest, until].join('\n')).slice(0, 10)
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'Approval',

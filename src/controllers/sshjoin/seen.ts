@@ -1,8 +1,7 @@
 // The inputs of one reconcile of a join over SSH. Pure.
 import type { Machine, SshJoin, SshSpec } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
-import { canonicalJson } from '#lib/json.ts'
-import { sha256Hex } from '#lib/sha256.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 export type Failure = NonNullable<SshJoin['reason']>
 
@@ -26,7 +25,7 @@ export const isCertified = ({ status }: Machine): boolean =>
 
 /** What a join is for. A change starts it again. */
 export const requestOf = (machine: Machine, ssh: SshSpec): string =>
-  sha256Hex(canonicalJson({ ssh, again: machine.metadata.annotations?.[ANNOTATIONS.joinAgain] ?? '' }))
+  sha256OfJson({ ssh, again: machine.metadata.annotations?.[ANNOTATIONS.joinAgain] ?? '' })
 
 /** A join that succeeded longer ago no longer counts: many old machines would hide that every new one fails. */
 const COUNTED_MS = 3_600_000

@@ -1,6 +1,5 @@
 // The hub's state of one control plane besides its objects: an annotation of its namespace, only written over the version that was read. After a kill, the host
 // or another leader continues from it.
-import { createHash } from 'node:crypto'
 import { commonLabels } from '#api/constructs/control-plane/labels.ts'
 import type { Part } from '#api/constructs/control-plane/settings.ts'
 import { ANNOTATIONS, CONTROL_PLANE_PREFIX } from '#api/names.ts'
@@ -14,6 +13,7 @@ import type { ControlPlaneShape, Snapshot } from '../port.ts'
 import type { MemberCare } from './member-state.ts'
 import type { StoreCare } from './store-state.ts'
 import type { BlockedVersion, Form, UpgradeRecord } from '../upgrade/seen.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 const ANNOTATION = ANNOTATIONS.controlPlane
 const LABEL = ANNOTATIONS.controlPlane
@@ -123,7 +123,7 @@ export interface Kept {
 export function planeNamespace(id: string): string {
   const name = `${CONTROL_PLANE_PREFIX}${id.replaceAll('.', '-')}`
   if (name.length <= MOST_NAME_CHARS) return name
-  const digest = createHash('sha256').update(id).digest('hex').slice(0, 10)
+  const digest = sha256Hex(id).slice(0, 10)
   return `${name.slice(0, MOST_NAME_CHARS - digest.length - 1)}-${digest}`
 }
 

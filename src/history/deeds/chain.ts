@@ -1,6 +1,5 @@
 // The chain of deeds: each line contains the digest of the previous one, which exposes removed and modified lines. Pure.
-import { canonicalJson } from '#lib/json.ts'
-import { sha256Hex } from '#lib/sha256.ts'
+import { sha256Hex, sha256OfJson } from '#lib/sha256.ts'
 import type { Deed } from './deeds.ts'
 
 /** One line of the log, as exported: JSON, one line each. */
@@ -19,7 +18,7 @@ export const beginningOf = (cluster: string): string => sha256Hex(`kubenode hist
 
 export function chained(deed: Deed, at: Pick<DeedLine, 'n' | 'cluster' | 'observed' | 'prev'>): DeedLine {
   const line = { ...deed, ...at }
-  return { ...line, digest: sha256Hex(canonicalJson(line)) }
+  return { ...line, digest: sha256OfJson(line) }
 }
 
 export interface ChainProblem {
@@ -32,7 +31,7 @@ export function chainProblem(lines: Iterable<DeedLine>): ChainProblem | undefine
   let before: DeedLine | undefined
   for (const line of lines) {
     const { digest, ...content } = line
-    if (sha256Hex(canonicalJson(content)) !== digest) return { n: line.n, problem: 'Changed' }
+    if (sha256OfJson(content) !== digest) return { n: line.n, problem: 'Changed' }
     if (
       before === undefined
         ? line.n === 1 && line.prev !== beginningOf(line.cluster)

@@ -1,6 +1,6 @@
 // How a host with an expired certificate proves that it holds the old key: a signature over the request for the next certificate, the Machine, the
 // server and a challenge that the endpoint just issued. Agents make proofs; endpoint, approver and Defender verify them independently. Pure.
-import { createHash, createPrivateKey, createPublicKey, sign, verify, X509Certificate } from 'node:crypto'
+import { createPrivateKey, createPublicKey, sign, verify, X509Certificate } from 'node:crypto'
 import { isObject } from '#lib/json.ts'
 import { sha256Hex } from '#lib/sha256.ts'
 
@@ -27,7 +27,7 @@ const PURPOSE = 'kubenode door, version 1'
 
 /** One part per line; `parseProof` ensures that no part contains a line break. */
 const signedText = ({ machine, uid, server, nonce }: DoorFacts, requestPem: string): Buffer =>
-  Buffer.from([PURPOSE, server, machine, uid, nonce, createHash('sha256').update(requestPem).digest('hex')].join('\n'))
+  Buffer.from([PURPOSE, server, machine, uid, nonce, sha256Hex(requestPem)].join('\n'))
 
 export function makeProof(oldKeyPem: string, facts: DoorFacts, requestPem: string): DoorProof {
   const privateKey = createPrivateKey(oldKeyPem)

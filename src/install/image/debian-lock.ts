@@ -1,6 +1,5 @@
 // The image's Debian packages: listed in the lock file, downloaded by apt from the build machine's mirror, and used only if they match the lock file's digest.
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -8,6 +7,7 @@ import { isObject } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { sha256OfFile } from '#lib/whole-file.ts'
 import { imageErrors } from './image-errors.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export const ARCHITECTURES = ['amd64', 'arm64'] as const
 export type Architecture = (typeof ARCHITECTURES)[number]
@@ -128,7 +128,7 @@ const cannotFetch = (cache: string, p: LockedPackage, why: string, url: string):
 /** Verified each time: the cache may be shared, and its content ends up in images. */
 export function readPackage(cache: string, p: LockedPackage): Buffer {
   const bytes = readFileSync(fileOf(cache, p))
-  if (createHash('sha256').update(bytes).digest('hex') === p.sha256) return bytes
+  if (sha256Hex(bytes) === p.sha256) return bytes
   rmSync(fileOf(cache, p), { force: true })
   throw new KubeNodeError(imageErrors.KN1122({ name: p.name, path: p.path }))
 }

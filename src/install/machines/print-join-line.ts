@@ -1,5 +1,4 @@
 // Prints the command that turns an existing host into the named machine, or user data that runs it.
-import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { cloudInit } from '#agent/join/cloud-init.ts'
 import { joinTicket, validity } from '#agent/join/join-command.ts'
@@ -17,6 +16,7 @@ import { shownLine } from '#lib/printable.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import type { Io } from '#lib/terminal/io.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface JoinAsked extends HostOptions {
   readonly cloudInit?: boolean
@@ -46,7 +46,7 @@ export async function printJoinLine(
 
 function scriptDigest(file: string): string {
   try {
-    return createHash('sha256').update(readBounded(file)).digest('hex')
+    return sha256Hex(readBounded(file))
   } catch (cause) {
     throw new KubeNodeError(machinesErrors.KN1367_file({ file, why: systemTrouble(cause) }), { cause })
   }

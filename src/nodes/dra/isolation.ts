@@ -1,5 +1,4 @@
 // Keeps new pods away from single devices: one DeviceTaintRule for each device and incident. Pods that use a device stay; a drain moves them.
-import { createHash } from 'node:crypto'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -8,6 +7,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import type { Clearance } from '#permits/under-permit.ts'
 import { servedKind, type SlicedDevice } from './devices-on.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** Since 1.37, 1.36 and 1.33. Until 1.36, servers have them only if their settings ask for it. */
 const RULE_VERSIONS = ['v1', 'v1beta2', 'v1alpha3'] as const
@@ -26,9 +26,7 @@ export function taintRule(
   { driver, pool, device }: Omit<SlicedDevice, 'bus'>,
   { incident, value }: { readonly incident: string; readonly value: string },
 ): KubeObject {
-  const digest = createHash('sha256')
-    .update(JSON.stringify([incident, driver, pool, device]))
-    .digest('hex')
+  const digest = sha256Hex(JSON.stringify([incident, driver, pool, device]))
   return {
     apiVersion: `${group}/${version}`,
     kind,

@@ -1,10 +1,9 @@
 // Which version of a NodeRemedier is evaluated: the newest that compiles, otherwise the last good one, which is kept as a ControllerRevision.
-import { createHash } from 'node:crypto'
 import { type NodeRemedier, type NodeRemedierSpec, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type Validator, createValidator } from '#api/validate.ts'
 import { defined } from '#lib/defined.ts'
-import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
+import { isObject, jsonEqual } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -14,6 +13,7 @@ import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { describeProblem } from '#policy/problem.ts'
 import type { CompiledRule } from '#policy/rule.ts'
 import type { Edit } from '#declared/committed.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 export type ControllerRevision = BuiltIn['ControllerRevision']
 
@@ -144,9 +144,6 @@ const isOwnedBy = (revision: ControllerRevision, { kind, metadata }: NodeRemedie
 const NAME_CHARS = 180
 
 export function revisionName({ metadata: { name = '', uid = '' }, spec }: NodeRemedier): string {
-  const digest = createHash('sha256')
-    .update(canonicalJson([uid, spec]))
-    .digest('hex')
-    .slice(0, 12)
+  const digest = sha256OfJson([uid, spec]).slice(0, 12)
   return `rule-${withoutEnd(name.slice(0, NAME_CHARS), /[-.]/)}-${digest}`
 }

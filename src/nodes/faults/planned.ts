@@ -1,5 +1,4 @@
 // Maintenance that people plan: which machines, when, the events for it, and the write that ends one.
-import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import {
@@ -14,10 +13,10 @@ import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { instantMs } from '#lib/instant.ts'
-import { canonicalJson } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { maintenanceErrors } from './maintenance-errors.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 /** A rack or a small zone. A whole data center is planned in parts that budgets can bear. */
 const MOST_MACHINES = 500
@@ -125,10 +124,10 @@ export function plannedEvent(
   again = 0,
 ): MaintenanceEventInput {
   const machine = metadata.name ?? ''
-  const eventId = createHash('sha256')
-    .update(canonicalJson([machine, metadata.uid ?? '', from ?? '', until, ...(again > 0 ? [again] : [])]))
-    .digest('hex')
-    .slice(0, 16)
+  const eventId = sha256OfJson([machine, metadata.uid ?? '', from ?? '', until, ...(again > 0 ? [again] : [])]).slice(
+    0,
+    16,
+  )
   return {
     apiVersion: API_GROUP_VERSION,
     kind: maintenanceEvent.kind,

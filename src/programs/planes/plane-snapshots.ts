@@ -1,5 +1,4 @@
 // Takes snapshots of an embedded control plane, even while it serves, and restores them. Keys stay: they belong to the control plane, not to its data.
-import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { backupData, OBJECTS, checkData, openForReading, revisionOf, restoreData } from '#apiserver/apiserver.ts'
@@ -9,6 +8,7 @@ import { writeWholeFile } from '#lib/whole-file.ts'
 import type { PlaneData } from '#controlplanes/embedded/engine.ts'
 import { requireName } from '#controlplanes/embedded/snapshot-name.ts'
 import type { PlaneFolder } from '#controlplanes/embedded/plane-folders.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 interface Wanted {
   readonly name: string
@@ -25,7 +25,7 @@ function takeSnapshot({ data, snapshots }: PlaneFolder, { name, version, now }: 
   rmSync(file, { force: true })
   const { objects } = backupData(data, file)
   const bytes = readFileSync(file)
-  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const sha256 = sha256Hex(bytes)
   const taken: Snapshot = { name, takenAt: timestamp(now), bytes: bytes.length, sha256, objects, version }
   writeWholeFile(description, `${JSON.stringify(taken, null, 2)}\n`)
   return taken

@@ -1,6 +1,6 @@
 // Where a systemd machine's files are on this host, and its unique names there.
-import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface MachineLayout {
   readonly dir: string
@@ -39,7 +39,7 @@ const HOST_NAME_CHARS = 63
 
 export function machineLayout(base: string, machine: string): MachineLayout {
   const dir = resolve(base, machine)
-  const own = createHash('sha256').update(dir).digest('hex').slice(0, 12)
+  const own = sha256Hex(dir).slice(0, 12)
   const [first = machine] = machine.split('.', 1)
   return {
     dir,

@@ -1,10 +1,10 @@
 // The Debian tree shared by all systemd machines of this host, read-only below their own writes. Built once and reused.
-import { createHash } from 'node:crypto'
 import { access, chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import type { Logger } from '#lib/log.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { run } from './run.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface TreeOptions {
   /** Cache of trees, one for each combination of the following. */
@@ -37,9 +37,7 @@ const BUILD_WITHIN_MS = 20 * 60_000
 const COMPLETE = 'etc/kubenode-tree'
 
 export function treePath({ cache, suite = SUITE, mirror = '', packages = PACKAGES }: TreeOptions): string {
-  const digest = createHash('sha256')
-    .update(JSON.stringify([suite, mirror, [...packages].sort()]))
-    .digest('hex')
+  const digest = sha256Hex(JSON.stringify([suite, mirror, [...packages].sort()]))
   return join(resolve(cache), `debian-${suite}-${digest.slice(0, 12)}`)
 }
 

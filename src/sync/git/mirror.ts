@@ -127,8 +127,9 @@ async function explained(failed: unknown, { branch }: WantedRef, call: ServerCal
 }
 
 const copyOf = (cacheDir: string, reader: string): string => join(cacheDir, copyName(reader))
-const copyName = (reader: string): string => sha256Hex(reader).slice(0, 32)
-const COPY = /^[0-9a-f]{32}$/
+const COPY_CHARS = 32
+const copyName = (reader: string): string => sha256Hex(reader).slice(0, COPY_CHARS)
+const COPY = new RegExp(`^[0-9a-f]{${COPY_CHARS}}$`)
 
 /** A source that is recreated within this time finds its copy; so does a hub that shares the folder and was offline. */
 const KEPT_UNUSED_MS = 7 * 24 * 3_600_000

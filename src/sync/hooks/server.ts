@@ -1,6 +1,6 @@
 // Listens for git server webhooks at /hooks/NAMESPACE/NAME. An authentic request only means "read now": the FleetSource gets a mark, and the leading
 // sync reads its repository. Every replica listens, leader or not.
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse, IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
@@ -18,7 +18,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { secretOf } from '../git/access.ts'
 import { HookReads } from './hook-reads.ts'
-import { sha256 } from '#lib/sha256.ts'
+import { sha256, sha256Hex } from '#lib/sha256.ts'
 
 export interface HooksOptions {
   readonly host: string
@@ -130,7 +130,7 @@ export class HooksServer {
     // The same answer whether the source does not exist, has no webhook, or has another token.
     if (source === undefined || !isAuthentic(headers, body, token))
       return answer(response, 401, 'not authentic: check the secret of the webhook')
-    const digest = createHash('sha256').update(body).digest('hex')
+    const digest = sha256Hex(body)
     const accepted = this.#reads.accept(namespacedName(source), digest)
     return answer(response, 202, ANSWERS[accepted])
   }

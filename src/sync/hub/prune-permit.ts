@@ -1,6 +1,5 @@
 // Asks the hub's Defender before a mass deletion in a cluster. The permit's target is the Cluster, and nothing is deleted without a permit that was just
 // read as Granted.
-import { createHash } from 'node:crypto'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
@@ -20,6 +19,7 @@ import { type PermitTools, permitAnswer, requesterOf, targetRef } from '#permits
 import { byPermit, readingPermits, underPermit } from '#permits/under-permit.ts'
 import type { PruneAnswer, PrunePermits } from '#delivery/deliver.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** The next passes retry a failed deletion; these retries must not use up the rate limits. */
 const AGAIN_MS = 300_000
@@ -122,7 +122,7 @@ async function readChain(
 }
 
 const permitName = (cluster: string, after: string, digest: string): string =>
-  `prune-${createHash('sha256').update(`${cluster}\n${after}\n${digest}`).digest('hex').slice(0, NAME_DIGITS)}`
+  `prune-${sha256Hex(`${cluster}\n${after}\n${digest}`).slice(0, NAME_DIGITS)}`
 
 const requestOf = ({ cluster, release, held }: Deletion): Need['request'] => ({
   operations: [...OPERATIONS],

@@ -1,5 +1,4 @@
 // Sends one piece of news to one target: reads its Secret, checks whether sync may call the address, and posts. The result contains no secret.
-import { createHash } from 'node:crypto'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
@@ -14,6 +13,7 @@ import { SECRET } from '../hub/connections.ts'
 import type { SyncContext } from '../hub/context.ts'
 import { isSameState, messageFor, type Keys, type Target } from './messages.ts'
 import type { News } from './news.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface Delivery {
   readonly source: FleetSource
@@ -45,9 +45,7 @@ export async function send(
     {
       ...message,
       ...defined({ ca: keys['ca.crt'] }),
-      idempotencyKey: createHash('sha256')
-        .update(`${owner.metadata.uid ?? ''} ${target.name} ${news.key}`)
-        .digest('hex'),
+      idempotencyKey: sha256Hex(`${owner.metadata.uid ?? ''} ${target.name} ${news.key}`),
       timeoutMs: TIMEOUT_MS,
       signal,
     },

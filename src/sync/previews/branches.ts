@@ -1,7 +1,6 @@
 // Which branches of a repository may have a preview, and the Cluster that is created for one. Pure. Anyone with push access can choose a branch name, so
 // only a digest and a few plain characters of it become part of a name.
 import { without } from '#lib/without.ts'
-import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { cluster as clusterKind, type Cluster, type ClusterInput } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -9,6 +8,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 import { withoutEnds } from '#lib/without-ends.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export type Previews = NonNullable<FleetSource['spec']['previews']>
 
@@ -45,7 +45,7 @@ export const isFor = (cluster: Cluster, { branch, only }: PreviewOf): boolean =>
 /** Starts like the branch, for readers; the digest keeps similar branches, and commits, apart. */
 export function previewName(source: string, { branch, only }: PreviewOf): string {
   const parts = [source, branch, ...(only === undefined ? [] : [only])]
-  const digest = createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, DIGEST_CHARS)
+  const digest = sha256Hex(parts.join('\n')).slice(0, DIGEST_CHARS)
   const slug = branch
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')

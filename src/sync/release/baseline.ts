@@ -1,6 +1,5 @@
 // What was failing in a cluster before a Release began there, and which Release caused it: a Release is judged by new failures. Pure. Invariant:
 // failures caused by a Release that never passed its stage count against every later one with the same content.
-import { createHash } from 'node:crypto'
 import {
   MAX_CHANGED,
   MAX_FAILURES,
@@ -15,6 +14,7 @@ import { shortWord } from '#api/nouns.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { OutsideWait, SetWait } from '#delivery/failures.ts'
 import { defined } from '#lib/defined.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** By `refText`: the start of the digest of each declared object. */
 export type Content = ReadonlyMap<string, string | undefined>
@@ -113,14 +113,12 @@ function changeBetween(release: string, before: Content, after: Content): Releas
 }
 
 export const contentDigest = (content: Content): string =>
-  createHash('sha256')
-    .update(
-      [...content]
-        .map(([name, digest]) => `${name} ${digest ?? ''}`)
-        .toSorted()
-        .join('\n'),
-    )
-    .digest('hex')
+  sha256Hex(
+    [...content]
+      .map(([name, digest]) => `${name} ${digest ?? ''}`)
+      .toSorted()
+      .join('\n'),
+  )
 
 const sameDigest = (a: string | undefined, b: string | undefined): boolean =>
   a !== undefined && b !== undefined && (a.startsWith(b) || b.startsWith(a))

@@ -5,6 +5,7 @@ import { compileRegex } from '#lib/regex.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { openAgeFile, type AgeIdentity } from './age.ts'
 import { leavesOf, mapLeaves, type Leaf, type Tree } from './document.ts'
+import { sha256 } from '#lib/sha256.ts'
 
 /** The file's key under which sops keeps its own data. */
 const SOPS = 'sops'
@@ -33,7 +34,7 @@ export async function openTree(
   const mac = createHash('sha512')
   const isEncryptedOnly = metadata.get('mac_only_encrypted') === true
   // So that the two settings can never produce the same digest.
-  if (isEncryptedOnly) mac.update(createHash('sha256').update(SOPS).digest())
+  if (isEncryptedOnly) mac.update(sha256(SOPS))
   const opened = mapLeaves(tree, (leaf) => {
     const encrypted = isEncrypted(leaf.path)
     const value = encrypted ? openLeaf(leaf, key) : leaf.value

@@ -3,6 +3,7 @@
 import { createHash, verify, type KeyObject } from 'node:crypto'
 import { curveOf, sshKey, type SshKey } from './ssh-key.ts'
 import { Malformed, WireReader, fixedInteger, wireString } from './ssh-wire.ts'
+import { sha256 } from '#lib/sha256.ts'
 
 /** Git signs commits and tags in this namespace, so a signature for a file or a login does not count for a commit. */
 const NAMESPACE = 'git'
@@ -76,7 +77,6 @@ function hardwareData(application: Buffer, data: Buffer, signature: WireReader):
   const [flags, counter] = [signature.take(1), signature.take(4)]
   if (((flags[0] ?? 0) & USER_PRESENT) === 0)
     throw new Malformed('was made by a hardware key that was not touched (no-touch-required)')
-  const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
   return Buffer.concat([sha256(application), flags, counter, sha256(data)])
 }
 

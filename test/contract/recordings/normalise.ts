@@ -1,6 +1,6 @@
 // Removes from answers what differs from run to run: names made for the run, uids, versions, times, addresses, tokens.
 // The rest is comparable with the recordings, which were treated alike.
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '#lib/sha256.ts'
 
 type Json = unknown
 type Fields = Readonly<Record<string, Json>>
@@ -25,7 +25,7 @@ export class CaseNames {
   #sent = ''
 
   constructor(id: string, run: string, host: string) {
-    this.#unique = createHash('sha256').update(id).digest('hex').slice(0, 6) + run
+    this.#unique = sha256Hex(id).slice(0, 6) + run
     this.#run = run
     this.#host = host
     this.set('u', this.#unique)

@@ -1,5 +1,4 @@
 // Signed components for tests: an archive, its statement, and a trust document that vouches for both.
-import { createHash } from 'node:crypto'
 import { componentObjectName } from '#lib/names.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machineComponent, type MachineComponent, type MachineComponentSpec } from '#api/kinds/machine-component.ts'
@@ -9,6 +8,7 @@ import { signStatement } from '#api/trust/statement.ts'
 import { trustBytes, type SignedTrust, type TrustAnchor, type TrustDocument } from '#api/trust/trust-document.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { tarOf, type TarEntry } from './tar.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface Publisher {
   readonly signer: Signer
@@ -70,7 +70,7 @@ export function release(publisher: Publisher, options: ReleaseOptions): Release 
           os: 'linux',
           arch: 'any',
           url,
-          sha256: createHash('sha256').update(artifact).digest('hex'),
+          sha256: sha256Hex(artifact),
           size: artifact.length,
         },
       ],

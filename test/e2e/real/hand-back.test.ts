@@ -1,6 +1,5 @@
 // A host with containerd of Debian and a kubelet as kubeadm lays it out is previewed, adopted, upgraded in part and handed back: its files are as before, byte
 // for byte with mode, owner and links, and what kept its version was never stopped.
-import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
@@ -14,6 +13,7 @@ import { programOf, unpackedDeb } from '../agent-host/debs.ts'
 import { HostMachine, noMachines } from '../agent-host/machine.ts'
 import { differences } from './host-tree.ts'
 import { KubeletGround } from './kubelet-ground.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const ARTIFACTS = '/mnt/artifacts'
@@ -347,7 +347,7 @@ test('F47 an upgraded runtime stays at its version and works alone, although the
     '/usr/bin/containerd',
   ])
   const saved = readFileSync(join(machine().root, 'var/backups/kubenode/containerd/usr/bin/containerd'))
-  expect(before.get('/usr/bin/containerd')).toBe(`file 755 0:0 ${createHash('sha256').update(saved).digest('hex')}`)
+  expect(before.get('/usr/bin/containerd')).toBe(`file 755 0:0 ${sha256Hex(saved)}`)
   expect(left.at(-1)).toMatch(/^\/usr\/bin\/containerd: file 755 0:0 .* -> file 755 0:0 /)
   expect(UNITS.map(pidOf)).toEqual(pids)
   expect(systemctl('restart', 'containerd')).toBe('')

@@ -1,7 +1,7 @@
 // Everything that a hand-back has to leave as it was: paths of a machine with content, mode, owner and targets of links.
-import { createHash } from 'node:crypto'
 import { lstatSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** Where programs of nodes, their configuration and units are; what a running system writes by itself is left out. */
 const PLACES = [
@@ -29,13 +29,7 @@ function walk(root: string, path: string, found: Map<string, string>): void {
   if (stat === undefined) return
   const as = `${(stat.mode & 0o7777).toString(8)} ${stat.uid}:${stat.gid}`
   if (stat.isSymbolicLink()) found.set(path, `link ${stat.uid}:${stat.gid} ${readlinkSync(join(root, path))}`)
-  else if (stat.isFile())
-    found.set(
-      path,
-      `file ${as} ${createHash('sha256')
-        .update(readFileSync(join(root, path)))
-        .digest('hex')}`,
-    )
+  else if (stat.isFile()) found.set(path, `file ${as} ${sha256Hex(readFileSync(join(root, path)))}`)
   else if (stat.isDirectory()) {
     found.set(path, `folder ${as}`)
     for (const name of readdirSync(join(root, path))) walk(root, `${path}/${name}`, found)

@@ -1,8 +1,8 @@
 // Decides which of the waiting tasks goes next, and when time moves instead: all from one seed, so that a run can be had again byte for byte.
-import { createHash } from 'node:crypto'
 import { type Random, seededRandom } from '#lib/random.ts'
 import { isFull } from '../tools/full.ts'
 import { type VirtualClock, settled } from './virtual-clock.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface RunLimits {
   /** Virtual time that may pass. */
@@ -80,7 +80,7 @@ export class SeededScheduler {
 
   /** Equal runs have equal digests. */
   digest(): string {
-    return createHash('sha256').update(this.#trace.join('\n')).digest('hex')
+    return sha256Hex(this.#trace.join('\n'))
   }
 
   /** One turn of one task, or one timer. False when there is neither before `noLaterThan`. */

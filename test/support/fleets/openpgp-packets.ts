@@ -1,5 +1,6 @@
 // Writes OpenPGP keys, certificates and signatures packet by packet, also such as gpg would never write. Ed25519 in its old form, version 4.
 import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
+import { sha256 } from '#lib/sha256.ts'
 
 export interface WrittenKey {
   readonly secret: KeyObject
@@ -63,9 +64,7 @@ export function writtenSignature({ by, type, content, createdSeconds, hashed = [
   const hint = subpacket(ISSUER, fingerprint.subarray(-8))
   const covered = Buffer.concat([Buffer.from([4, type, EDDSA, SHA256]), u16(own.length), own])
   const trailer = Buffer.concat([covered, Buffer.from([4, 255]), u32(covered.length)])
-  const digest = createHash('sha256')
-    .update(Buffer.concat([...content, trailer]))
-    .digest()
+  const digest = sha256(Buffer.concat([...content, trailer]))
   const made = sign(null, digest, by.secret)
   const numbers = [made.subarray(0, 32), made.subarray(32)].map(integer)
   return Buffer.concat([covered, u16(hint.length), hint, digest.subarray(0, 2), ...numbers])

@@ -1,5 +1,4 @@
 // An image of two platforms and a few bytes, with a list of contents, for tests of what carries images around.
-import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +8,7 @@ import type { ImageStore } from '#artifacts/oci/image-store.ts'
 import { writeLayer } from '#artifacts/oci/layer.ts'
 import { LayoutStore } from '#artifacts/oci/layout-store.ts'
 import { textFile } from '#artifacts/oci/tar-entry.ts'
+import { sha256 } from '#lib/sha256.ts'
 
 export const TAG = '1.2.3'
 export const LIST_TYPE = 'application/vnd.cyclonedx+json'
@@ -50,7 +50,7 @@ async function putSmallImage(store: ImageStore, scratch: string, bytes = 1_000):
 
 /** Stays as large when it is packed. */
 function noiseOf(bytes: number): Buffer {
-  const pieces = Array.from({ length: Math.ceil(bytes / 32) }, (_, i) => createHash('sha256').update(`${i}`).digest())
+  const pieces = Array.from({ length: Math.ceil(bytes / 32) }, (_, i) => sha256(`${i}`))
   return Buffer.concat(pieces).subarray(0, bytes)
 }
 

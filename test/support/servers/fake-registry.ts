@@ -1,7 +1,8 @@
 // A registry in memory that speaks the OCI distribution API, and lets a test answer in its place.
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface Asked {
   readonly method: string
@@ -18,7 +19,7 @@ interface Kept {
   readonly bytes: Buffer
 }
 
-const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+const digestOf = (bytes: Buffer): string => `sha256:${sha256Hex(bytes)}`
 
 export class FakeRegistry {
   readonly blobs = new Map<string, Buffer>()

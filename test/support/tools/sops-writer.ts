@@ -9,6 +9,7 @@ import {
   hkdfSync,
   randomBytes,
 } from 'node:crypto'
+import { sha256 } from '#lib/sha256.ts'
 
 /** Made by age-keygen 1.1.1 for these tests. */
 export const AGE_KEY = 'AGE-SECRET-KEY-1S3DYV4Z986VUJC2Q8H87V8PZNCTQNS9WZKPH6CLYFMFDUGRTPW3SPP4SDN'
@@ -37,7 +38,7 @@ export function sopsObject(document: Map_, options: SopsOptions = {}): Record<st
   } = options
   const key = randomBytes(32)
   const mac = createHash('sha512')
-  if (macOnlyEncrypted) mac.update(createHash('sha256').update('sops').digest())
+  if (macOnlyEncrypted) mac.update(sha256('sops'))
   const walk = (value: Value, path: readonly string[]): Value => {
     if (value === null) return null
     if (Array.isArray(value)) return (value as readonly Value[]).map((item) => walk(item, path))

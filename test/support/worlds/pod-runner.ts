@@ -8,12 +8,12 @@ import { typeOf } from '#controlplanes/kubernetes/plane-objects.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
-import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
-import { createHash } from 'node:crypto'
+import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { freePort } from '../servers/free-port.ts'
 import { PodPrograms, writeFiles, type PodSpec, type PodTools } from './pod-programs.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 const [DEPLOYMENTS, SETS] = ['Deployment', 'StatefulSet'].map((kind) => typeOf({ apiVersion: 'apps/v1', kind })) as [
   ResourceType,
@@ -428,8 +428,7 @@ export class PodRunner {
   }
 }
 
-const hashOf = (template: Template): string =>
-  createHash('sha256').update(canonicalJson(template)).digest('hex').slice(0, 8)
+const hashOf = (template: Template): string => sha256OfJson(template).slice(0, 8)
 const hashIn = ({ metadata }: KubeObject): string => metadata.labels?.[HASH] ?? ''
 const isSaid = ({ status }: KubeObject, wanted: object): boolean =>
   isObject(status) && Object.entries(wanted).every(([k, v]) => jsonEqual(status[k], v))

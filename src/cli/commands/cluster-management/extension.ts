@@ -1,6 +1,5 @@
 // Extends a Cluster's life with a hold from now until a later end. Each extension is a separate hold with a reason, so that limits count from its creation.
 // Pure.
-import { createHash } from 'node:crypto'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -11,6 +10,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { instantMs } from '#lib/instant.ts'
 import { newHold } from '#permits/holds/new-hold.ts'
 import { clusterErrors } from '../../fleet/cluster-errors.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** A longer life needs a longer spec.ttl, declared in git. */
 const LONGEST_MS = 30 * 86_400_000
@@ -98,6 +98,6 @@ export function extension(
 
 /** Requesting the same end twice gives the same extension. */
 function holdName(namespace: string, name: string, until: string): string {
-  const digest = createHash('sha256').update(`${namespace}/${name}/${until}`).digest('hex').slice(0, 8)
+  const digest = sha256Hex(`${namespace}/${name}/${until}`).slice(0, 8)
   return `extend-${name.slice(0, NAME_CHARS)}-${digest}`
 }

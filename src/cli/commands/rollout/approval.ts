@@ -1,5 +1,4 @@
 // Builds an Approval for exactly what an object requests now. It does not cover later changes.
-import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Approval } from '#api/kinds/approval.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -11,6 +10,7 @@ import { groupsToName } from '#explain/approvers.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Person } from '#kube/current-person.ts'
 import { approveErrors } from './approve-errors.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface ApproveRequest {
   readonly reason: string | undefined
@@ -25,7 +25,7 @@ const MOST_OF_A_NAME = 100
 
 /** What is approved as readable text, plus a digest that separates approvals by user and day. */
 const approvalName = (of: string, ...rest: readonly string[]): string =>
-  `${withoutEnd(of.slice(0, MOST_OF_A_NAME), /[.-]/)}-${createHash('sha256').update(rest.join('\n')).digest('hex').slice(0, 10)}`
+  `${withoutEnd(of.slice(0, MOST_OF_A_NAME), /[.-]/)}-${sha256Hex(rest.join('\n')).slice(0, 10)}`
 
 /** How long an approval is valid, in milliseconds. */
 export function approvedFor(length: string): number {

@@ -1,5 +1,4 @@
 // The bootstrap token of one machine. It works for that machine only, once, for a few minutes, and is deleted with the machine. Pure.
-import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, BOOTSTRAP_GROUP, LABELS } from '#api/names.ts'
@@ -8,6 +7,7 @@ import { handOverKey, isForMachine, LIFE_FIELD } from '#identity/join-token.ts'
 import type { Secret } from '#nodes/objects.ts'
 import type { ObjectKey } from '#api/schema/resource.ts'
 import { recordedKey } from '#identity/agent-key.ts'
+import { sha256 } from '#lib/sha256.ts'
 
 const TOKEN_NAMESPACE = 'kube-system'
 const TOKEN_TYPE = 'bootstrap.kubernetes.io/token'
@@ -21,7 +21,7 @@ const SECRET_CHARS = 16
 
 /** The same machine and attempt give the same id, so a crash after creating the Secret does not create a second one. */
 export function tokenId(machineUid: string, attempt: number): string {
-  const digest = createHash('sha256').update(`${machineUid}:${attempt}`).digest()
+  const digest = sha256(`${machineUid}:${attempt}`)
   return [...digest.subarray(0, ID_CHARS)].map((b) => LETTERS[b % LETTERS.length]).join('')
 }
 

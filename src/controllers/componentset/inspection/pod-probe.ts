@@ -1,6 +1,5 @@
 // The pod inspection: one pod per step, on a machine with the new version. The pod must succeed, or answer on its port while it runs. Pure.
 import { defined } from '#lib/defined.ts'
-import { createHash } from 'node:crypto'
 import { LABELS, PROBES_NAMESPACE } from '#api/names.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
@@ -9,13 +8,14 @@ import type { SetAction } from '../actions.ts'
 import { type Inspection, type CheckResult, isInspected } from './inspections.ts'
 import type { Reading } from '../members/reading.ts'
 import type { Seen, Slice } from '../seen.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 const HASH_CHARS = 16
 
 /** Per step: all its slices share the probe, and another version has its own. */
 function probeHash({ component, version = '', config = '', step }: Slice, { name }: Inspection): string {
   const text = [component, version, config, step, name].join('\n')
-  return createHash('sha256').update(text).digest('hex').slice(0, HASH_CHARS)
+  return sha256Hex(text).slice(0, HASH_CHARS)
 }
 
 const isPodOf = (pod: Pod, hash: string): boolean => pod.metadata.name?.endsWith(`-${hash}`) === true

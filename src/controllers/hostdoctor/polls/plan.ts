@@ -1,5 +1,4 @@
 // Decides what a complete list of a source changes: new events and changed events. Two sources of one event share one object. Pure.
-import { createHash } from 'node:crypto'
 import type { Machine } from '#api/kinds/machine.ts'
 import {
   type MaintenanceEvent,
@@ -9,10 +8,11 @@ import {
 } from '#api/kinds/maintenance-event.ts'
 import { isOver } from '#nodes/faults/maintenance.ts'
 import { defined } from '#lib/defined.ts'
-import { canonicalJson, jsonEqual } from '#lib/json.ts'
+import { jsonEqual } from '#lib/json.ts'
 import { shortened } from '#lib/shortened.ts'
 import type { Host, HostMaintenance } from '#providers/port.ts'
 import { timeOf } from '../notices/time-of.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 /** Two sources rarely agree to the minute about one event, and two events of a kind rarely follow each other this closely. */
 const SAME_WITHIN_MS = 10 * 60_000
@@ -52,10 +52,7 @@ export interface WantedEvent {
 const ENDED: ReadonlySet<string> = new Set(['Executed', 'Avoided', 'Cancelled', 'Failed'])
 
 const eventName = (kind: string, source: string, eventId: string, providerID: string): string =>
-  `${kind.toLowerCase()}-${createHash('sha256')
-    .update(canonicalJson([source, eventId, providerID]))
-    .digest('hex')
-    .slice(0, 16)}`
+  `${kind.toLowerCase()}-${sha256OfJson([source, eventId, providerID]).slice(0, 16)}`
 
 export function planPoll({ source, listed, machineOf, known }: PollInput): PollPlan {
   const create = new Map<string, WantedEvent>()

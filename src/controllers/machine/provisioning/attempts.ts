@@ -1,29 +1,22 @@
 // The attempts to get a host: which offering is next, under which token, and what an answer means for the next call. Pure. A token belongs to one
 // attempt. The next token is used only after the provider reported that it created nothing.
-import { createHash } from 'node:crypto'
 import type { Machine, Provisioning } from '#api/kinds/machine.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
-import { canonicalJson } from '#lib/json.ts'
 import type { CreateResult, Host, Offering } from '#providers/port.ts'
 import { fit } from '#runtime/waiting.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 /** The limit of both large clouds is 64 characters. */
 const TOKEN_CHARS = 60
 const REQUEST_CHARS = 32
 
 export const tokenOf = (machineUid: string, attempt: number, offering: Offering | undefined): string =>
-  createHash('sha256')
-    .update(canonicalJson([machineUid, attempt, offering ?? null]))
-    .digest('hex')
-    .slice(0, TOKEN_CHARS)
+  sha256OfJson([machineUid, attempt, offering ?? null]).slice(0, TOKEN_CHARS)
 
 /** The content of a request. A refusal applies to exactly this. */
 export const requestOf = ({ spec }: Pick<Machine, 'spec'>): string =>
-  createHash('sha256')
-    .update(canonicalJson(spec.provider ?? null))
-    .digest('hex')
-    .slice(0, REQUEST_CHARS)
+  sha256OfJson(spec.provider ?? null).slice(0, REQUEST_CHARS)
 
 /** Without offerings, the parameters alone describe the request: one unnamed offering. */
 export const offeringsOf = ({ spec }: Pick<Machine, 'spec'>): readonly (Offering | undefined)[] =>

@@ -1,9 +1,9 @@
 // The order in which surplus machines of a set are removed. Pure, total, and the same for the same machines: the next reconcile never picks others.
-import { createHash } from 'node:crypto'
 import type { Machine } from '#api/kinds/machine.ts'
 import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { hostOf, hostsIn } from '#nodes/placement/set-hosts.ts'
 import { type Seen, isInService, isReady, openPermit } from '../seen.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** Compared from first to last. The smaller goes first. */
 type Rank = readonly (number | string)[]
@@ -28,7 +28,7 @@ function rankOf(seen: Seen, m: Machine): Rank {
     case 'Oldest':
       return [...first, created, ...last]
     case 'Random':
-      return [...first, createHash('sha256').update(uidOf(m)).digest('hex'), ...last]
+      return [...first, sha256Hex(uidOf(m)), ...last]
     default:
       return seen.set.spec.deleteOrder satisfies never
   }

@@ -1,15 +1,12 @@
 // The identity of an incident and the names of its jobs. The same fault always gives the same names, so nothing is created twice.
-import { createHash } from 'node:crypto'
 import { timestamp } from '#lib/clock.ts'
 import { canonicalJson } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
+import { sha256, sha256OfJson } from '#lib/sha256.ts'
 
 /** Hash of the node, the rule, and the first time that the rule was observed to be true for it. */
 export const incidentId = (nodeUid: string, rule: string, firstSeenMs: number): string =>
-  createHash('sha256')
-    .update(canonicalJson([nodeUid, rule, timestamp(firstSeenMs)]))
-    .digest('hex')
-    .slice(0, 32)
+  sha256OfJson([nodeUid, rule, timestamp(firstSeenMs)]).slice(0, 32)
 
 export interface JobIdentity {
   readonly rule: string
@@ -32,8 +29,6 @@ export function jobName({ rule, incident, rung, attempt, dryRun }: JobIdentity):
 export function isInShare(nodeUid: string, rule: string, percent: number): boolean {
   // Of most rules: the digest would cost more than the rest of the decision.
   if (percent >= 100) return true
-  const digest = createHash('sha256')
-    .update(canonicalJson([rule, nodeUid]))
-    .digest()
+  const digest = sha256(canonicalJson([rule, nodeUid]))
   return digest.readUInt32BE(0) % 100 < percent
 }

@@ -1,7 +1,6 @@
 // Whether a source's newest commit may be followed. Inputs: the policy from the hub and from the last verified commit, the heads observed before, and
 // the approvers.
 import { shortCommit } from '#api/protocol/commit-title.ts'
-import { createHash } from 'node:crypto'
 import { fleetSource, MAX_SEEN, type FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Validator } from '#api/validate.ts'
 import { formatProblem } from '#api/problem.ts'
@@ -9,7 +8,7 @@ import { namespacedName } from '#api/schema/object-meta.ts'
 import { timestamp, type Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError, numbered } from '#lib/errors.ts'
-import { canonicalJson, isObject } from '#lib/json.ts'
+import { isObject } from '#lib/json.ts'
 import { syncErrors } from '../../sync-errors.ts'
 import type { ObjectReader } from '../../trust/commit-facts.ts'
 import {
@@ -24,6 +23,7 @@ import { parseCertificate, type PgpCertificate } from '../../trust/openpgp/certi
 import { RangeVerifier } from '../../trust/verify-range.ts'
 import { readSignersFile, type SignersFile } from './signers-file.ts'
 import type { LastVerified, SeenHeads, Trust } from './trust-seen.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 export interface TrustQuestion {
   readonly source: FleetSource
@@ -38,9 +38,7 @@ export interface TrustQuestion {
 /** What users approve when they agree to a commit: it belongs to this source, not to a later one with the same name. */
 export function commitDigest({ metadata }: Pick<FleetSource, 'metadata'>, commit: string): string {
   const { namespace = '', name = '', uid = '' } = metadata
-  return createHash('sha256')
-    .update(canonicalJson({ kind: 'Commit', source: `${namespace}/${name}`, uid, commit }))
-    .digest('hex')
+  return sha256OfJson({ kind: 'Commit', source: `${namespace}/${name}`, uid, commit })
 }
 
 export class Verification {
