@@ -68,8 +68,9 @@ export interface Tally {
 /** Valid until something changes, a job leaves a window, or a clock was set back. */
 interface Counted extends Pick<Tally, 'open' | 'lastHour' | 'lastDay'> {
   readonly at: number
-  readonly hourLeavesAt: number | undefined
-  readonly dayLeavesAt: number | undefined
+  /** Infinity: never on its own. */
+  readonly hourLeavesAt: number
+  readonly dayLeavesAt: number
 }
 
 interface OfRule {
@@ -129,9 +130,9 @@ export class JobBook {
     const ofRule = this.#byRule.get(sortOf(rule, dryRun))
     if (ofRule === undefined) return NONE
     if (ofRule.counted === undefined || !stillHolds(ofRule.counted, now))
-      ofRule.counted = countedAt([...ofRule.jobs.values()], now)
+      ofRule.counted = countedAt(ofRule.jobs.values(), now)
     const { open, lastHour, lastDay, hourLeavesAt, dayLeavesAt } = ofRule.counted
-    const inMs = (at: number | undefined) => (at === undefined ? undefined : at - now)
+    const inMs = (at: number) => (at === Infinity ? undefined : at - now)
     return { open, lastHour, lastDay, hourLeavesInMs: inMs(hourLeavesAt), dayLeavesInMs: inMs(dayLeavesAt) }
   }
 
@@ -157,22 +158,27 @@ function remove(
 
 const NONE: Tally = { open: 0, lastHour: 0, lastDay: 0, hourLeavesInMs: undefined, dayLeavesInMs: undefined }
 
-function countedAt(jobs: readonly RemedyOperationJob[], now: number): Counted {
-  const leavesAt = (windowMs: number) => {
-    const ms = untilOneLeaves(jobs, windowMs, now)
-    return ms === undefined ? undefined : now + ms
+/** What `countRepairs` and `untilOneLeaves` say of an hour and of a day, in one pass. */
+function countedAt(jobs: Iterable<RemedyOperationJob>, now: number): Counted {
+  let [open, lastHour, lastDay] = [0, 0, 0]
+  let [hourLeavesAt, dayLeavesAt] = [Infinity, Infinity]
+  for (const job of jobs) {
+    if (isOpen(job)) {
+      open++
+      continue
+    }
+    const at = countsFrom(job)
+    if (at === undefined || now - at >= DAY_MS) continue
+    lastDay++
+    dayLeavesAt = Math.min(dayLeavesAt, at + DAY_MS)
+    if (now - at >= HOUR_MS) continue
+    lastHour++
+    hourLeavesAt = Math.min(hourLeavesAt, at + HOUR_MS)
   }
-  return {
-    at: now,
-    open: jobs.filter(isOpen).length,
-    lastHour: countRepairs(jobs, HOUR_MS, now),
-    lastDay: countRepairs(jobs, DAY_MS, now),
-    hourLeavesAt: leavesAt(HOUR_MS),
-    dayLeavesAt: leavesAt(DAY_MS),
-  }
+  return { at: now, open, lastHour: open + lastHour, lastDay: open + lastDay, hourLeavesAt, dayLeavesAt }
 }
 
-const stillHolds = ({ at, hourLeavesAt = Infinity, dayLeavesAt = Infinity }: Counted, now: number): boolean =>
+const stillHolds = ({ at, hourLeavesAt, dayLeavesAt }: Counted, now: number): boolean =>
   at <= now && now < Math.min(hourLeavesAt, dayLeavesAt)
 
 const sortOf = (rule: string, dryRun: boolean): string => `${rule}\n${dryRun}`
