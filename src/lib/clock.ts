@@ -31,8 +31,14 @@ export function sleepOn(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortS
   })
 }
 
+/** One moment is written many times, one after the other. */
+let written = { ms: Number.NaN, text: '' }
+
 /** RFC 3339 with whole seconds, the Kubernetes format. */
-export const timestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+export function timestamp(ms: number): string {
+  if (ms !== written.ms) written = { ms, text: `${new Date(ms).toISOString().slice(0, 19)}Z` }
+  return written.text
+}
 
 /** RFC 3339 with microseconds (MicroTime), as in Leases and Events. */
 export const microTimestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`

@@ -42,7 +42,6 @@ export class ParsedValues {
   readonly #known = new Map<string, Parsed>()
   readonly #members = new Map<string, readonly string[]>()
   readonly #positions = new WeakMap<readonly string[], ReadonlyMap<string, number>>()
-  #stamp = { at: Number.NaN, text: '' }
 
   of(text: string): Parsed {
     const known = this.#known.get(text)
@@ -71,12 +70,6 @@ export class ParsedValues {
     const positions = new Map(members.map((token, n) => [token, n]))
     this.#positions.set(members, positions)
     return positions
-  }
-
-  /** Times repeat too, one after the other. */
-  timestamp(at: number): string {
-    if (this.#stamp.at !== at) this.#stamp = { at, text: timestamp(at) }
-    return this.#stamp.text
   }
 }
 
@@ -164,7 +157,7 @@ export class LiveObject {
     const { topic, section, key, item, list } = place
     if (topic === EXISTS) {
       this.#exists = value === true
-      this.#created = Number.isNaN(reported) ? undefined : this.#values.timestamp(reported)
+      this.#created = Number.isNaN(reported) ? undefined : timestamp(reported)
     } else if (key === undefined) {
       if (value === undefined) this.#whole.delete(section)
       else this.#whole.set(section, value)
@@ -266,7 +259,7 @@ export class LiveObject {
   #itemOf(path: string, { items }: SplitItems, token: string): Fields {
     const { value, at } = items.get(token) ?? NO_ITEM
     const time = this.shape.lists[path]?.time
-    return time === undefined || Number.isNaN(at) ? value : { ...value, [time]: this.#values.timestamp(at) }
+    return time === undefined || Number.isNaN(at) ? value : { ...value, [time]: timestamp(at) }
   }
 }
 

@@ -69,6 +69,8 @@ export class RepairRun {
   #goesOn = false
   #wakeAt = Infinity
   #knowsAllRules: unknown
+  /** What the last plan saw. Until then, only something else makes another one necessary. */
+  #planned: Planned | undefined
 
   constructor(options: RunOptions) {
     this.#options = options
@@ -171,6 +173,16 @@ export class RepairRun {
     const { rules, onBound } = this.#options
     for (let turn = 0; turn < MOST_TURNS; turn++) {
       const readings = rules.readings()
+      const jobs = this.#book.list()
+      const before = this.#planned
+      if (
+        before !== undefined &&
+        now < before.until &&
+        isSameSight(before, { readings, nodes, counts, jobs, around })
+      ) {
+        this.#wakeAt = Math.min(this.#wakeAt, before.until)
+        return
+      }
       const isKnown = this.#knowsAllRules === readings
       if (isKnown && nodes.length === 0) {
         onBound?.(NOTHING, now)
@@ -184,14 +196,15 @@ export class RepairRun {
         revisions: rules.revisionsOf(asked),
         nodes,
         counts,
-        jobs: this.#book.list(),
+        jobs,
         holds,
         maintained,
         isTimed: false,
       }
       const planned = plan(seen, now)
-      if (planned.requeueAfter !== undefined)
-        this.#wakeAt = Math.min(this.#wakeAt, now + Math.max(1, planned.requeueAfter))
+      const until = planned.requeueAfter === undefined ? Infinity : now + Math.max(1, planned.requeueAfter)
+      this.#wakeAt = Math.min(this.#wakeAt, until)
+      this.#planned = { readings, nodes, counts, jobs, around, until }
       if (!isKnown) this.#knowsAllRules = readings
       onBound?.(
         new Set(
@@ -390,3 +403,23 @@ export class RepairRun {
 }
 
 const NOTHING: ReadonlySet<string> = new Set()
+
+/** All that a plan reads beside the time. */
+interface Sight extends Pick<SideVerdicts, 'counts'> {
+  readonly readings: unknown
+  readonly nodes: readonly NodeSeen[]
+  readonly jobs: unknown
+  readonly around: Surroundings
+}
+
+interface Planned extends Sight {
+  readonly until: number
+}
+
+const isSameSight = (a: Sight, b: Sight): boolean =>
+  a.jobs === b.jobs &&
+  a.counts === b.counts &&
+  a.around === b.around &&
+  a.readings === b.readings &&
+  a.nodes.length === b.nodes.length &&
+  a.nodes.every((node, n) => node === b.nodes[n])

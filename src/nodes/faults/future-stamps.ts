@@ -22,7 +22,6 @@ interface Settled {
 
 export class FutureStamps {
   readonly #seen = new Map<string, ReadonlyMap<string, Settled>>()
-  #latest = { now: Number.NaN, stamp: '' }
 
   /**
    * Returns the same facts if none is in the future. `conditions`: the list of which those of the facts were made, which tells faster than they do that none
@@ -30,7 +29,7 @@ export class FutureStamps {
    */
   settle(uid: string, facts: Facts, now: number, conditions?: readonly Stamped[]): Facts {
     const known = this.#seen.get(uid)
-    const latest = this.#stampOf(now)
+    const latest = timestamp(now)
     const listed = known === undefined && conditions !== undefined && !hasLater(conditions, latest) ? REST : BOTH
     const found = new Map<string, Settled>()
     const check = (place: string, stamp: unknown): void => {
@@ -61,11 +60,6 @@ export class FutureStamps {
   /** Whether a timestamp of the node was replaced when it was last seen. */
   hasSettled(uid: string): boolean {
     return this.#seen.has(uid)
-  }
-
-  #stampOf(now: number): string {
-    if (this.#latest.now !== now) this.#latest = { now, stamp: timestamp(now) }
-    return this.#latest.stamp
   }
 
   #remember(uid: string, found: ReadonlyMap<string, Settled>): void {
