@@ -158,15 +158,20 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
     firstUnmet,
     tried: counts.updated + counts.failed,
     marks,
-    triedIn: () => (triedIn ??= triedAmong(members.filter((_, at) => hasTried[at] === 1))),
+    triedIn: () => (triedIn ??= triedAmong(members, hasTried)),
   })
   return { add, survey }
 }
 
-function triedAmong(members: readonly Reading[]): TriedIn {
+function triedAmong(members: readonly Reading[], hasTried: Uint8Array): TriedIn {
   const byClass = new Map<string, number>()
-  for (const { class: of } of members) byClass.set(of, (byClass.get(of) ?? 0) + 1)
-  return { byClass, zones: new Set(members.map(({ machine }) => machine.spec.zone ?? '')) }
+  const zones = new Set<string>()
+  for (const [at, { class: of, machine }] of members.entries()) {
+    if (hasTried[at] === 0) continue
+    byClass.set(of, (byClass.get(of) ?? 0) + 1)
+    zones.add(machine.spec.zone ?? '')
+  }
+  return { byClass, zones }
 }
 
 /** What is the same for all machines. */

@@ -196,6 +196,8 @@ function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }:
   const mine = (list: readonly Reading[]) => (isRecovery ? list.filter((r) => goingBack.has(r)) : list)
   const isTaken = ({ name }: Reading) => taken.has(name)
   const take = (list: readonly Reading[], count: number, chosen: readonly Reading[] = []) => {
+    // Who tried the version takes long to count, and most of the time there is no room.
+    if (count <= 0 || list.length === 0) return []
     const isOut = chosen.length === 0 ? isTaken : (r: Reading) => isTaken(r) || chosen.includes(r)
     return pickOrdered(list, { ...triedIn(survey), count, domains: spread, isTaken: isOut })
   }
