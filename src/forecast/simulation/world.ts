@@ -18,6 +18,7 @@ import { plan } from '#controllers/componentset/plan.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import type { CompiledPolicy } from '#defender/compile-policy.ts'
 import { Fleet } from '#defender/fleet.ts'
+import { oldPermits } from '#defender/old-permits.ts'
 import { isOpen } from '#defender/permit-phase.ts'
 import { decide } from '#defender/plan.ts'
 import { permitStatus } from '#defender/status.ts'
@@ -68,6 +69,8 @@ interface AskedPermits {
 
 const LEADER = 'forecast'
 const AT_REST_MS = 60_000
+/** As the Defender does. */
+const SWEEP_MS = 60_000
 /** Facts of custom policy rules are unknown in advance, so such rules count as not true. */
 const NO_RULES: Snapshot['rules'] = new Map()
 const NOTHING: ReadonlySet<string> = new Set()
@@ -103,6 +106,7 @@ export class World {
   #revisions: readonly ControllerRevision[]
   #ledger: LedgerSpec | undefined
   #permitCount = 0
+  #sweptAt: number
   /** Of what plans read. */
   #version = 0
   /** By set: of which version its last plan is, and until when time alone changes nothing about it. */
@@ -115,6 +119,7 @@ export class World {
     this.#objects = objects
     this.now = now
     this.#begin = now
+    this.#sweptAt = now
     this.#agents = new Agents({
       ...switches,
       ms: (set, component, machine) =>
@@ -319,6 +324,13 @@ export class World {
     else refused.delete(name)
   }
 
+  #sweep(): void {
+    if (this.now - this.#sweptAt < SWEEP_MS) return
+    this.#sweptAt = this.now
+    const old = oldPermits([...this.permits.values()], this.#ledger?.grants ?? [], this.now)
+    for (const { metadata } of old) this.removePermit(metadata.name ?? '')
+  }
+
   #askedBy(uid = ''): AskedPermits {
     const known = this.#asked.get(uid)
     if (known !== undefined) return known
@@ -354,6 +366,7 @@ export class World {
     }
     const { ledger, permits, retryAfterMs } = decide(snapshot, this.#ledger, { now: this.now, leader: LEADER })
     if (ledger !== undefined) this.#ledger = ledger
+    this.#sweep()
     if (retryAfterMs !== undefined) this.#wakeAt(this.now + Math.max(1, retryAfterMs))
     let isChanged = false
     for (const decision of permits) {
