@@ -12,7 +12,7 @@ import { matchesSelector } from '#kube/selector.ts'
 import { hasEnded } from '#permits/permits.ts'
 import { blocksSeen } from './revisions/blocks.ts'
 import { MARKS, type Survey, surveyorOf } from './members/candidates.ts'
-import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodes/placement/compatibility.ts'
+import { type SpecOf, compatibilityOf, specsIn } from '#nodes/placement/compatibility.ts'
 import { platformCheck } from '#nodes/placement/node-needs.ts'
 import { holdOf } from '#permits/holds/in-force.ts'
 import { holdOver, holdsOver, holdTarget, holdTargetsOfMachine } from '#permits/holds/reach.ts'
@@ -29,7 +29,7 @@ import { stepCount, stepName } from './slices/ladder.ts'
 import { type Outage, outageOf } from './members/outage.ts'
 import type { Problem } from '#nodes/placement/problem.ts'
 import { problemOf } from './revisions/problems.ts'
-import { isNoLoss, type Reading } from './members/reading.ts'
+import { isDown, isNoLoss, type Reading } from './members/reading.ts'
 import type { Bases } from './members/settled.ts'
 import { type Refusals, recentlyRefused } from './members/refused.ts'
 import { type ComponentTarget, isSameTarget } from '#api/protocol/component-order.ts'
@@ -63,6 +63,8 @@ export interface Context {
   readonly opening: Opening
   /** Machines that have worked at least once. Budgets and percentages are based on these. */
   readonly counting: number
+  /** Members that are unavailable without a slice of the set. */
+  readonly down: number
   readonly limit: number
   readonly reserved: ReadonlySet<string>
   readonly refusals: Refusals
@@ -80,16 +82,17 @@ export interface Context {
 export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const { set, memo = new ReadingMemo() } = seen
   const { bases } = memo
+  bases.begin(rules, specsIn(seen.components))
   const holds = holdsOnSet(seen, now)
   const retries = holds.filter((h) => h.spec.effect === 'Retry')
   const retry = holdOf(retries, 'Retry')
   const pin = holdOf(holds, 'Pin')
   const { revisions, isNewRevision, isPinLost } = revisionsOf(seen, pin, now)
   const indexOf = indexesOf(seen, revisions)
-  const { list: members, positions } = readMembers(set, seen.machines, seen.nodes, indexOf, memo)
+  const read = readMembers(set, seen.machines, seen.nodes, indexOf, memo)
+  const { list: members, positions, counting } = read
   const binding = bindingBlocks(blocksSeen(seen, revisions.all), revisions, retries)
   const blocks = withAbort(binding, revisions, holdOf(holds, 'Abort'), retry, now)
-  const counting = members.reduce((n, m) => n + (isNoLoss(m) || m.health === 'Leaving' ? 0 : 1), 0)
   const unselected = unselectedOf(seen, positions, indexOf)
   const opening = openingOf(set.spec.rollout.windows, now)
   const competing = competingSetsOf(set, seen.sets)
@@ -117,7 +120,8 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
           message: `hold ${pin?.metadata.name} pins revision ${pin?.spec.to}, which this set does not have`,
         }
       : (windowProblem(opening) ?? problemOf(seen, revisions.update.data?.components ?? [], members)),
-    outage: outageOf(members),
+    outage: outageOf(members, read.silent),
+    down: read.down,
     opening,
     counting,
     limit: rules.budgetOf(set.spec.rollout.maxUnavailable, counting),
@@ -125,7 +129,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     refusals: recentlyRefused(seen, now),
     retryBefore: retry && Date.parse(retry.metadata.creationTimestamp ?? ''),
     bases,
-    specOf: bases.begin(rules, specsIn(seen.components)),
+    specOf: bases.specOf,
     heldBy: heldMachines(seen, now),
     nameOfStep: namesOfSteps(set.spec.rollout.steps, tracks, counting),
     isOthers,
@@ -262,7 +266,6 @@ function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
 export function surveysOf(context: Context): readonly Survey[] {
   const { members, revisions, rules, reserved, refusals, competing, retryBefore, specOf, heldBy, seen, now, bases } =
     context
-  const mixOf = mixesOf(specOf)
   const isHindered = (reading: Reading) => refusals.machines.has(reading.uid) || heldBy(reading) !== undefined
   const atWork = new Set((seen.set.status?.slices ?? []).filter(isAtWork).map((w) => w.startedAt ?? ''))
   const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
@@ -278,7 +281,7 @@ export function surveysOf(context: Context): readonly Survey[] {
     const isAlone = track.isRemoval ? successors.length === 0 : others === undefined
     const goal = track.target ?? track.declared
     const isKeyNeeded = needsKey(track.target, revisions)
-    const incompatible = compatibilityOf(goal, specOf, mixOf)
+    const incompatible = compatibilityOf(goal, specOf, bases.mixOf)
     const unfit = unfitOf(goal, specOf)
     return surveyorOf(track, {
       members,
@@ -335,9 +338,13 @@ function needsKey(target: ComponentTarget | undefined, { update, current }: Revi
  * Machines that are unavailable for any reason, or may become unavailable because of a slice of this set. A slice can also leave a machine in the
  * middle of its switch.
  */
-export const downCount = ({ members, reserved, isMember, readingOf }: Context): number =>
-  members.reduce((n, m) => n + (isDown(m, reserved) ? 1 : 0), 0) +
-  [...reserved].filter((name) => !isMember(name) && readingOf(name)?.isBusy === true).length
+export const downCount = ({ down, reserved, isMember, readingOf }: Context): number =>
+  down +
+  [...reserved].filter((name) => {
+    const reading = readingOf(name)
+    if (reading === undefined) return false
+    return isMember(name) ? !isNoLoss(reading) && !isDown(reading) : reading.isBusy
+  }).length
 
 /** Machines of a slice that ends in this reconcile: no longer candidates, not yet updated. The set does not wait for canary switches. */
 export const isAnyUnderWay = ({ members, reserved }: Context, surveys: readonly Survey[]): boolean =>
@@ -347,14 +354,9 @@ export const isAnyUnderWay = ({ members, reserved }: Context, surveys: readonly 
       health === 'Up' && reserved.has(name) && surveys.some(({ marks }) => marks[i] === MARKS.behind),
   )
 
-function isDown(reading: Reading, reserved: ReadonlySet<string>): boolean {
-  if (isNoLoss(reading)) return false
-  return reading.health !== 'Up' || reading.isBusy || reserved.has(reading.name)
-}
-
 /** An example of what uses the budget, besides this set's own switches. */
 export function exampleOfDown({ members, reserved }: Context): string | undefined {
-  const one = members.find((m) => m.health !== 'Up' && !reserved.has(m.name) && isDown(m, reserved))
+  const one = members.find((m) => m.health !== 'Up' && !reserved.has(m.name) && isDown(m))
   return one && `${one.name}: ${one.why}`
 }
 

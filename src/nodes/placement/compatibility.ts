@@ -22,6 +22,9 @@ interface Mix {
 
 export type MixOf = (runs: string) => Mix
 
+/** While components roll out side by side, each machine may run another mix. */
+const MOST_MIXES = 10_000
+
 /** `runs` lists every component that runs on a machine, one `name version` per line. The same on most machines. */
 export function mixesOf(specOf: SpecOf): MixOf {
   const known = new Map<string, Mix>()
@@ -37,6 +40,7 @@ export function mixesOf(specOf: SpecOf): MixOf {
       return needs === undefined || needs.length === 0 ? [] : [{ name, version, needs }]
     })
     const mix = { versions, needy }
+    if (known.size >= MOST_MIXES) known.clear()
     known.set(runs, mix)
     return mix
   }

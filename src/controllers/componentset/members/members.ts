@@ -4,7 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { isSameName, nameOf } from '#api/schema/object-meta.ts'
 import { type Selector, matchesSelector } from '#kube/selector.ts'
 import { type SelectingSet, contender, goesBefore, selecting } from '#nodes/placement/deciding-set.ts'
-import { type Reading, readMachine } from './reading.ts'
+import { type Reading, isDown, isNoLoss, readMachine } from './reading.ts'
 import type { Lookup } from './lookup.ts'
 import { Bases } from './settled.ts'
 import { inOrderOfNames } from '#nodes/placement/spread.ts'
@@ -68,6 +68,17 @@ interface Known {
   readonly node: Node | undefined
   /** Undefined for a machine outside the set. */
   readonly reading: Reading | undefined
+  /** What it adds to the counts. */
+  readonly counts: Counts
+}
+
+/** Each is read of every machine in every plan: counted where the machines are read anyway. */
+interface Counts {
+  /** Machines that have worked at least once. Budgets and percentages are based on these. */
+  readonly counting: number
+  /** Unavailable, whatever slices do. */
+  readonly down: number
+  readonly silent: number
 }
 
 interface Reader {
@@ -76,7 +87,7 @@ interface Reader {
   readonly nodes: Lookup<Node>
 }
 
-export interface Members {
+export interface Members extends Counts {
   readonly list: readonly Reading[]
   /** In the list, by name. */
   readonly positions: ReadonlyMap<string, number>
@@ -106,15 +117,16 @@ export class ReadingMemo {
 
   /** Sorted by name: nothing may depend on the order of a cache. */
   members(machines: readonly Machine[], reader: Reader): Members {
-    const readings = this.#readAll(machines, reader)
+    const { readings, ...counts } = this.#readAll(machines, reader)
     const list = this.#order?.isByName === true ? readings : inOrderOfNames(readings)
     this.#order ??= { isByName: list === readings, positions: new Map(list.map(({ name }, at) => [name, at])) }
-    return { list, positions: this.#order.positions }
+    return { list, positions: this.#order.positions, ...counts }
   }
 
   /** In machine order. */
-  #readAll(machines: readonly Machine[], reader: Reader): readonly Reading[] {
+  #readAll(machines: readonly Machine[], reader: Reader): Counts & { readonly readings: readonly Reading[] } {
     const before = this.#known
+    let [counting, down, silent] = [0, 0, 0]
     let isSameList = machines.length === before.length
     let at = 0
     let byName: ReadonlyMap<string | undefined, Known> | undefined
@@ -133,11 +145,15 @@ export class ReadingMemo {
       const now = entry !== undefined && holds ? entry : knownOf(machine, reader)
       if ((now.reading === undefined) !== (entry?.reading === undefined)) isSameList = false
       known.push(now)
-      if (now.reading !== undefined) readings.push(now.reading)
+      if (now.reading === undefined) continue
+      readings.push(now.reading)
+      counting += now.counts.counting
+      down += now.counts.down
+      silent += now.counts.silent
     }
     if (!isSameList) this.#order = undefined
     this.#known = known
-    return readings
+    return { readings, counting, down, silent }
   }
 }
 
@@ -145,8 +161,16 @@ function knownOf(machine: Machine, { selector, indexOf, nodes }: Reader): Known 
   const nodeName = machine.status?.nodeRef?.name
   const node = nodeName === undefined ? undefined : nodes.get(nodeName)
   const reading = isMember(selector, machine) ? readMachine(machine, nodeOf(node, machine), indexOf) : undefined
-  return { machine, nodeName, node, reading }
+  return { machine, nodeName, node, reading, counts: reading === undefined ? NOTHING : countsOf(reading) }
 }
+
+const NOTHING: Counts = { counting: 0, down: 0, silent: 0 }
+
+const countsOf = (reading: Reading): Counts => ({
+  counting: isNoLoss(reading) || reading.health === 'Leaving' ? 0 : 1,
+  down: isDown(reading) ? 1 : 0,
+  silent: reading.health === 'Silent' ? 1 : 0,
+})
 
 export function readMembers(
   set: MachineComponentSet,
@@ -156,7 +180,7 @@ export function readMembers(
   memo: ReadingMemo = new ReadingMemo(),
 ): Members {
   const [own] = selecting(set)
-  if (own === undefined) return { list: [], positions: new Map() }
+  if (own === undefined) return { list: [], positions: new Map(), ...NOTHING }
   const { selector } = own
   return memo.about(selector, indexOf).members(machines, { selector, indexOf, nodes })
 }

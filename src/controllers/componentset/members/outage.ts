@@ -16,9 +16,10 @@ export interface Outage {
   readonly where: string
 }
 
-export function outageOf(members: readonly Reading[]): Outage | undefined {
+/** `silentCount`: of the members. */
+export function outageOf(members: readonly Reading[], silentCount: number): Outage | undefined {
+  if (silentCount <= FEW) return undefined
   const silent = members.filter((m) => m.health === 'Silent')
-  if (silent.length <= FEW) return undefined
   const counting = members.filter((m) => m.health !== 'Joining')
   if (silent.length > counting.length * SHARE_OF_ALL)
     return { silent: silent.length, joining: joiningOf(silent), of: counting.length, where: 'of the set' }

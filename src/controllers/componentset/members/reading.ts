@@ -212,6 +212,9 @@ export function isNoLoss({ machine, node, health, isAwaited }: Reading): boolean
   return health === 'Joining' || node === undefined || isNodeReady(node)
 }
 
+/** Unavailable, or may become so because of a switch that runs. Losing it costs something. */
+export const isDown = (reading: Reading): boolean => !isNoLoss(reading) && (reading.health !== 'Up' || reading.isBusy)
+
 const isServing = (node: Node | undefined): boolean => isNodeReady(node) && !hasTaint(node, TAINTS.componentsPending)
 
 /** Its agent sends heartbeats, but its Node was deleted. */

@@ -1,7 +1,7 @@
 // What surveys found out about machines, kept from one plan to the next while nothing that it rests on has changed: of thousands of machines, few change between
 // two plans. It saves work only: without it every machine is assessed again.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import type { SpecOf } from '#nodes/placement/compatibility.ts'
+import { type MixOf, type SpecOf, mixesOf } from '#nodes/placement/compatibility.ts'
 import { jsonEqual } from '#lib/json.ts'
 
 /** A finding that rests on the reading and its basis alone: not on time, other sets, holds, refusals or running slices. */
@@ -56,26 +56,36 @@ const MOST_SPECS = 1_000
 /** The bases of one set. */
 export class Bases {
   #rules: object | undefined
+  #definitions: SpecOf = () => undefined
   readonly #specs = new Map<string, { readonly name: string; readonly version: string; readonly spec: Spec }>()
   readonly #known = new Map<string, { readonly about: unknown; readonly basis: Basis }>()
+  #mixOf: MixOf | undefined
 
-  /** For one plan: reads definitions once, and forgets everything if one of those that were read is another object now. */
-  begin(rules: object, specOf: SpecOf): SpecOf {
+  /** At the start of a plan: forgets everything if one of the definitions that were read is another object now. */
+  begin(rules: object, definitions: SpecOf): void {
     const isSame = this.#rules === rules && this.#specs.size < MOST_SPECS
-    if (!isSame || this.#specs.values().some(({ name, version, spec }) => specOf(name, version) !== spec)) {
+    if (!isSame || this.#specs.values().some(({ name, version, spec }) => definitions(name, version) !== spec)) {
       this.#known.clear()
       this.#specs.clear()
+      this.#mixOf = undefined
     }
     this.#rules = rules
-    return (name, version) => {
-      if (version === undefined) return specOf(name, version)
-      const key = `${name}\n${version}`
-      const known = this.#specs.get(key)
-      if (known !== undefined) return known.spec
-      const spec = specOf(name, version)
-      this.#specs.set(key, { name, version, spec })
-      return spec
-    }
+    this.#definitions = definitions
+  }
+
+  /** Reads each definition once a plan. */
+  readonly specOf: SpecOf = (name, version) => {
+    if (version === undefined) return this.#definitions(name, version)
+    const key = `${name}\n${version}`
+    const known = this.#specs.get(key)
+    if (known !== undefined) return known.spec
+    const spec = this.#definitions(name, version)
+    this.#specs.set(key, { name, version, spec })
+    return spec
+  }
+
+  get mixOf(): MixOf {
+    return (this.#mixOf ??= mixesOf(this.specOf))
   }
 
   /** `about`: all that a plan reads about the component beside the machine itself. The same basis as in the plan before if that is equal. */
