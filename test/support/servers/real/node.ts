@@ -102,6 +102,7 @@ const bridge = (addresses: string): string =>
     ],
   })
 
+/** Ports below 1024 need no right, as is the default of containerd 2. */
 const containerdConfig = (home: string, socket: string): string => `version = 2
 root = ${JSON.stringify(join(home, 'root'))}
 state = ${JSON.stringify(join(home, 'state'))}
@@ -112,6 +113,7 @@ address = ${JSON.stringify(`${socket}.ttrpc`)}
 [plugins."io.containerd.grpc.v1.cri"]
 sandbox_image = ${JSON.stringify(PAUSE_IMAGE)}
 restrict_oom_score_adj = true
+enable_unprivileged_ports = true
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"
 [plugins."io.containerd.grpc.v1.cri".cni]

@@ -1,4 +1,4 @@
-// In place of kube-proxy: firewall rules of a sealed host that lead the addresses of Services to their ready endpoints. TCP and IPv4 only.
+// In place of kube-proxy: firewall rules of a sealed host that lead the addresses of Services to their ready endpoints. IPv4 only.
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -57,10 +57,11 @@ function rulesOf(all: readonly KubeObject[], endpoints: readonly KubeObject[]): 
     const spec = isObject(service['spec']) ? service['spec'] : {}
     if (typeof spec['clusterIP'] !== 'string' || spec['clusterIP'] === 'None') continue
     for (const port of valuesOf(spec['ports']) as unknown as readonly Port[]) {
-      if ((port.protocol ?? 'TCP') !== 'TCP') continue
+      const protocol = (port.protocol ?? 'TCP').toLowerCase()
       const ready = endpointsOf(service, port, endpoints)
-      const own = `-d ${spec['clusterIP']}/32 -p tcp --dport ${port.port}`
-      const outer = port.nodePort === undefined ? [] : [`-m addrtype --dst-type LOCAL -p tcp --dport ${port.nodePort}`]
+      const own = `-d ${spec['clusterIP']}/32 -p ${protocol} --dport ${port.port}`
+      const outer =
+        port.nodePort === undefined ? [] : [`-m addrtype --dst-type LOCAL -p ${protocol} --dport ${port.nodePort}`]
       for (const match of [own, ...outer]) {
         for (const [i, to] of ready.entries()) {
           const chance = (1 / (ready.length - i)).toFixed(5)
