@@ -13,6 +13,7 @@ import {
   LABELS,
   machineUidGroup,
   PROBES_NAMESPACE,
+  ACCEPTANCE_NAMESPACE,
   SYSTEM_NAMESPACE,
   WEBHOOK_NAMESPACE,
 } from '#api/names.ts'
@@ -69,6 +70,13 @@ const daemonSet = (name: string, spec: object) => ({
   },
 })
 const daemonSets = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/daemonsets`
+const podTemplate = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'PodTemplate',
+  metadata: { name },
+  template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'a', image: 'a' }] } },
+})
+const POD_TEMPLATES = `/api/v1/namespaces/${ACCEPTANCE_NAMESPACE}/podtemplates`
 
 /** What the installer of a cluster does to allow one object of git. */
 async function list(
@@ -996,6 +1004,15 @@ const ATTEMPTS: readonly Attempt[] = [
       daemonSet('a', { volumes: [{ name: 'r', hostPath: { path: '/' } }] }),
     ),
     control: by('sync', 'POST', daemonSets('shop'), daemonSet('a', {})),
+    refused: /not on the list of the installer/,
+  },
+  {
+    name: 'S25 the key of sync puts a pod in place that accepts nodes, other than the one that is listed',
+    attempt: async (world) => {
+      await list(world, ACCEPTANCE_NAMESPACE, 'podtemplates', 'memtest')
+      return by('sync', 'POST', POD_TEMPLATES, podTemplate('anything'))(world)
+    },
+    control: by('sync', 'POST', POD_TEMPLATES, podTemplate('memtest')),
     refused: /not on the list of the installer/,
   },
   {
