@@ -24,11 +24,17 @@ export async function putImage(
   {
     name,
     programs,
+    files,
     on,
-  }: { readonly name: string; readonly programs: readonly string[]; readonly on: readonly Images[] },
+  }: {
+    readonly name: string
+    readonly programs: readonly string[]
+    readonly files?: readonly string[]
+    readonly on: readonly Images[]
+  },
 ): Promise<string> {
   const reference = `${REGISTRY}/${name}`
-  const { layout, digest } = await programsLayout(join(folder, `image-${name}`), `${reference}:1`, programs)
+  const { layout, digest } = await programsLayout(join(folder, `image-${name}`), `${reference}:1`, programs, files)
   for (const { ctr, scratch } of on) {
     importLayout(ctr, scratch, layout)
     ctr('images', 'tag', '--force', `${reference}:1`, `${reference}@${digest}`)

@@ -1,4 +1,6 @@
 // A recipe says exactly what runs: images by digest, known facts, an own version; and it is filled without adding a field.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../schema/object.ts'
 import { makeRecipe, type RecipeSource } from './make-recipe.ts'
@@ -61,6 +63,17 @@ test('what the command makes is what the hub reads, and its digest is of the con
   expect(recipe).toMatchObject({ digest, minors: [34, 36], isAfterNodes: false })
   expect(made({ name: 'other', version: '2' }).digest).toBe(digest)
   expect(made({ isAfterNodes: true }).digest).not.toBe(digest)
+})
+
+test('the shipped recipe of kube-proxy is one, and finds the API server by its own address', () => {
+  const shipped = readFileSync(join(import.meta.dirname, '../../../../deploy/recipes/kube-proxy.yaml'), 'utf8')
+  const { configMap } = made({ manifests: shipped, images: new Map([['registry.k8s.io/kube-proxy', pinned]]) })
+  const recipe = readRecipe(configMap['data'] as Record<string, string>)
+  if (typeof recipe === 'string') throw new Error(recipe)
+  const text = JSON.stringify(filled(recipe.objects, FACTS))
+  expect(text).toContain(`server: ${FACTS.API_SERVER}`)
+  expect(text).toContain(`clusterCIDR: ${FACTS.POD_RANGE}`)
+  expect(text).not.toContain('KUBENODE_')
 })
 
 test('images are replaced by what is given for them: a mirror, or a digest', () => {

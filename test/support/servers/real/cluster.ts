@@ -22,7 +22,12 @@ export interface RealCluster extends ControlPlane {
 
 export const whyNoCluster = (): string | undefined => whyNoPrograms() ?? whyNoNode()
 
-export async function startCluster(): Promise<RealCluster> {
+export interface ClusterOptions {
+  /** False: nothing leads Services to their pods. */
+  readonly leads?: boolean
+}
+
+export async function startCluster({ leads = true }: ClusterOptions = {}): Promise<RealCluster> {
   const host = await startSealedHost()
   const ends: (() => Promise<void>)[] = [() => host.stop()]
   const stop = async (): Promise<void> => {
@@ -43,8 +48,8 @@ export async function startCluster(): Promise<RealCluster> {
     const node = await startNode(host, plane, NODE_NAME)
     ends.push(() => node.stop())
     // Ends first: it asks an API server that ends with the node.
-    const rules = keepServiceRules(host, admin)
-    ends.push(() => rules.stop())
+    const rules = leads ? keepServiceRules(host, admin) : undefined
+    ends.push(async () => rules?.stop())
     await until('the node is ready', () => isReady(admin), READY_WITHIN_MS).catch((e: unknown) => {
       throw new Error(`${String(e)}\n${node.tail('kubelet')}`)
     })

@@ -43,12 +43,17 @@ export interface Programs {
   readonly digest: string
 }
 
-/** Several programs of this host, found by their names; the first one runs unless a pod names another. */
-export async function programsLayout(layout: string, name: string, programs: readonly string[]): Promise<Programs> {
+/** Several programs of this host, found by their names; the first one runs unless a pod names another. `files`: what they read at its own place. */
+export async function programsLayout(
+  layout: string,
+  name: string,
+  programs: readonly string[],
+  files: readonly string[] = [],
+): Promise<Programs> {
   const libraries = [...new Set(programs.flatMap(librariesOf))]
   const at = (program: string): string => join(PROGRAMS_FOLDER, basename(program))
-  const files = [...programs.map((p) => copied(p, at(p))), ...libraries.map((l) => copied(l))]
-  return { layout, digest: await putPrograms(layout, name, files, [at(programs[0] ?? '')]) }
+  const all = [...programs.map((p) => copied(p, at(p))), ...[...libraries, ...files].map((f) => copied(f))]
+  return { layout, digest: await putPrograms(layout, name, all, [at(programs[0] ?? '')]) }
 }
 
 async function putPrograms(
