@@ -22,7 +22,7 @@ const TREESHAKE = { moduleSideEffects: [{ test: /\/node_modules\//, sideEffects:
  * the build.
  */
 const OF_NODE: Readonly<Record<string, string>> = {
-  'node:crypto': 'createHash',
+  'node:crypto': 'createHash, hash',
   'node:events': 'EventEmitter',
   'node:fs': 'readFileSync, writeSync',
   // The bundler's own code needs the first one.

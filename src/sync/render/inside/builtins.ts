@@ -1,6 +1,6 @@
 // Replacements of Node.js's builtin modules for fleet code and the packages of the release: copies with only these names. Computation only: no files,
 // network, processes, time or randomness, and no way to create objects of arbitrary classes.
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { posix } from 'node:path'
 import querystring from 'node:querystring'
 import url from 'node:url'
@@ -97,7 +97,7 @@ export function builtinsOf(process: object): { readonly fleet: Builtins; readonl
   const release = {
     ...fleet,
     process: process as Builtin,
-    crypto: { createHash },
+    crypto: { createHash, hash },
     os: refusing('os', 'tmpdir'),
     child_process: refusing('child_process', 'execFileSync spawnSync'),
     fs: refusing(
