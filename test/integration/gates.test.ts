@@ -87,7 +87,7 @@ test('a stage opens when its gates do; until then nothing is applied, and the re
   await eventually(waits, (seen) => seen.includes('answers 503, 200 is expected'))
   expect([await has('test'), await has('prod')]).toEqual([false, false])
   expect(whyLines((await newest()) as Release, Date.now()).join('\n')).toMatch(
-    /GateClosed\n.*page: .* answers 503, 200 is expected\n.*answers 200; the stage fails at/,
+    /GateClosed\n.*page: .* answers 503, 200 is expected\n.*answers 200; the stage fails on/,
   )
 
   status = 200

@@ -257,7 +257,7 @@ describe('each on a server of its own', () => {
     const roles = [...new Set(world.double.changes.filter((c) => c.endsWith(imageOf('1.2.0'))))].map(
       (c) => c.split(' ')[0],
     )
-    expect(roles).toEqual(['defender', 'controllers', 'approver', 'sync', 'artifacts'])
+    expect(roles).toEqual(['defender', 'controllers', 'approver', 'artifacts', 'sync'])
     const configMaps = coreKind('ConfigMap')
     expect(await world.admin.get(configMaps, { namespace: 'kubenode-system', name: 'old' })).toBeUndefined()
     await world.install(releaseOf('1.1.0', [old]), { isUpgrade: true })

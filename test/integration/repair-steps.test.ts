@@ -332,7 +332,7 @@ test('a component that was healthy all along proves nothing: its agent must be h
     // An object that the job checks.
     await bench.setCondition('n-6', 'NTPProblem', beat % 2 === 0 ? 'True' : 'False')
     const { phase } = (await bench.jobOf('n-6'))?.status ?? {}
-    if (phase === 'Done' || beat > 60) break
+    if (phase === 'Done') break
     await systemClock.sleep(500)
   }
   expect((await doneOf('n-6'))?.status?.outcome).toBe('Succeeded')

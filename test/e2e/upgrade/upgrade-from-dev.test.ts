@@ -270,7 +270,7 @@ describe('from 0.1.0-dev to this version and back', () => {
     labelOf(await admin.get(deploymentType, { namespace: 'kubenode-system', name: 'kubenode-defender' })),
   ]
   const twice = (roles: readonly string[]) => roles.flatMap((role) => [role, role])
-  const ROLES = twice(['defender', 'controllers', 'approver', 'sync', 'artifacts'])
+  const ROLES = twice(['defender', 'controllers', 'approver', 'artifacts', 'sync'])
 
   test(
     'the upgrade replaces each program once, and the rollout continues',
