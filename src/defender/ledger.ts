@@ -46,7 +46,9 @@ export const emptyLedger = (spec: LedgerSpec): DefenderLedger => ({
 })
 
 export const grantsOf = (spec: LedgerSpec | undefined): readonly Grant[] =>
-  (spec?.grants ?? []).map((grant) => ({ ...grant, state: grant.state ?? 'Held' }))
+  (spec?.grants ?? []).map((grant) => (isStated(grant) ? grant : { ...grant, state: 'Held' }))
+
+const isStated = (grant: StoredGrant): grant is Grant => grant.state !== undefined
 
 /** The stored form. A thousand grants fit only because implied fields are omitted. */
 export const storedLedger = (spec: LedgerSpec): LedgerSpec => ({ ...spec, grants: spec.grants?.map(storedGrant) ?? [] })
@@ -294,4 +296,13 @@ const listedOf = (reservations: readonly Reservation[]): readonly Reservation[] 
 /** Including the comma. */
 const lengthOf = (value: unknown): number => JSON.stringify(value).length + 1
 
-const bytesOf = (grant: Grant): number => lengthOf(storedGrant(grant))
+function bytesOf(grant: Grant): number {
+  const known = BYTES.get(grant)
+  if (known !== undefined) return known
+  const bytes = lengthOf(storedGrant(grant))
+  BYTES.set(grant, bytes)
+  return bytes
+}
+
+/** A grant never changes, and each decision adds up all of them. */
+const BYTES = new WeakMap<Grant, number>()

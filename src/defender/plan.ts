@@ -15,7 +15,7 @@ import type { GateContext } from './question.ts'
 import { advanceSlots } from './slots.ts'
 import { reservationsOf } from './reservations.ts'
 import type { Snapshot } from './snapshot.ts'
-import { type TargetDecision, decideTarget, grantFor, held } from './target-decision.ts'
+import { type TargetDecision, decideTarget, grantFor, held, writtenIn } from './target-decision.ts'
 import { defined } from '#lib/defined.ts'
 
 export interface PermitDecision {
@@ -125,7 +125,8 @@ function decidePermit(permit: OperationPermit, context: GateContext): PermitDeci
   const isEnding = isRevoked || isExpired || permit.metadata.deletionTimestamp !== undefined
   const atWork = isEnding ? undefined : decisionAtWork(permit, context.ledger)
   if (atWork !== undefined) return atWork
-  const targets = permit.spec.targets.map((target) => decideTarget(permit, target, context, isEnding))
+  const before = writtenIn(permit)
+  const targets = permit.spec.targets.map((target) => decideTarget(permit, target, context, { before, isEnding }))
   const alternates = phase === 'Requested' && !isEnding ? refusedAlternates(permit, context) : undefined
   return {
     permit,

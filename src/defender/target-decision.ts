@@ -37,7 +37,7 @@ export function decideTarget(
   permit: OperationPermit,
   target: Target,
   context: GateContext,
-  isEnding: boolean,
+  { before: written, isEnding }: { readonly before: Written; readonly isEnding: boolean },
 ): TargetDecision {
   const { snapshot, ledger } = context
   const uid = permit.metadata.uid ?? ''
@@ -46,12 +46,13 @@ export function decideTarget(
     verdict,
     gates,
   })
-  const before = permit.status?.verdicts?.find((v) => v.target === target.uid)
-  if (permit.spec.results?.[target.uid] !== undefined && before !== undefined) return kept(permit, target, before)
+  const before = written.verdicts.get(target.uid)
+  if (permit.spec.results?.[target.uid] !== undefined && before !== undefined)
+    return { target: target.uid, verdict: asGate(before), gates: keptGates(written, target) }
   const slot = ledger.grantOf(target.uid, uid)
   // The gates' verdicts while it waited are not the reason for the grant.
   if (slot?.state === 'Held')
-    return decided(held(permit, slot), before?.verdict === 'Granted' ? keptGates(permit, target) : [])
+    return decided(held(permit, slot), before?.verdict === 'Granted' ? keptGates(written, target) : [])
   if (slot !== undefined)
     return decided(
       wait('Ledger', { reason: 'PermitExpired', seen: 'the requester stopped renewing; its slot is orphaned' }),
@@ -62,7 +63,7 @@ export function decideTarget(
   const removal = removalOf(permit, target, context)
   // Its slot was merged into the slot of the machine's removal.
   if (removal !== undefined && before?.verdict === 'Granted')
-    return decided(held(permit, removal), keptGates(permit, target))
+    return decided(held(permit, removal), keptGates(written, target))
   const found = snapshot.fleet.find(target)
   const first = targetGate(found, { permit, uid: target.uid }, snapshot)
   if (found.kind !== 'Found' || first.verdict !== 'Granted') return decided(first, [first])
@@ -248,14 +249,18 @@ type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[n
 const asGate = ({ target: _target, ...verdict }: Verdict): GateVerdict =>
   ({ ...verdict, reason: verdict.verdict === 'Granted' ? 'PermitGranted' : 'PermitDenied' }) as GateVerdict
 
-const keptGates = (permit: OperationPermit, target: Target): readonly GateVerdict[] =>
-  (permit.status?.gates ?? []).filter((g) => g.target === target.uid).map(asGate)
+/** What the status says, by target: a permit has up to a hundred. */
+export interface Written {
+  readonly verdicts: ReadonlyMap<string, Verdict>
+  readonly gates: ReadonlyMap<string, readonly Verdict[]>
+}
 
-const kept = (permit: OperationPermit, target: Target, verdict: Verdict): TargetDecision => ({
-  target: target.uid,
-  verdict: asGate(verdict),
-  gates: keptGates(permit, target),
+export const writtenIn = ({ status }: OperationPermit): Written => ({
+  verdicts: new Map((status?.verdicts ?? []).toReversed().map((v) => [v.target, v])),
+  gates: Map.groupBy(status?.gates ?? [], (g) => g.target),
 })
+
+const keptGates = ({ gates }: Written, { uid }: Target): readonly GateVerdict[] => (gates.get(uid) ?? []).map(asGate)
 
 export function grantFor(
   { metadata, spec }: OperationPermit,

@@ -11,7 +11,7 @@ import { without } from '#lib/without.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { hasEnded } from '#permits/permits.ts'
 import { blocksSeen } from './revisions/blocks.ts'
-import { MARKS, type Survey, surveyorOf } from './members/candidates.ts'
+import { type Concern, MARKS, type Survey, surveyorOf } from './members/candidates.ts'
 import { type SpecOf, compatibilityOf, specsIn } from '#nodes/placement/compatibility.ts'
 import { platformCheck } from '#nodes/placement/node-needs.ts'
 import { holdOf } from '#permits/holds/in-force.ts'
@@ -49,6 +49,8 @@ export interface Context {
   readonly members: readonly Reading[]
   readonly readingOf: (name: string) => Reading | undefined
   readonly isMember: (name: string) => boolean
+  /** Among the members. */
+  readonly placeOf: (name: string) => number | undefined
   readonly indexOf: ReadonlyMap<string, number>
   readonly holds: readonly OperationalHold[]
   readonly pause: OperationalHold | undefined
@@ -91,6 +93,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const indexOf = indexesOf(seen, revisions)
   const read = readMembers(set, seen.machines, seen.nodes, indexOf, memo)
   const { list: members, positions, counting } = read
+  bases.follow(members)
   const binding = bindingBlocks(blocksSeen(seen, revisions.all), revisions, retries)
   const blocks = withAbort(binding, revisions, holdOf(holds, 'Abort'), retry, now)
   const unselected = unselectedOf(seen, positions, indexOf)
@@ -106,6 +109,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     members,
     readingOf: (name) => members[positions.get(name) ?? -1] ?? unselected.get(name),
     isMember: (name) => positions.has(name),
+    placeOf: (name) => positions.get(name),
     indexOf,
     holds,
     pause: holdOf(holds, 'Pause', 'Freeze'),
@@ -266,7 +270,7 @@ function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
 export function surveysOf(context: Context): readonly Survey[] {
   const { members, revisions, rules, reserved, refusals, competing, retryBefore, specOf, heldBy, seen, now, bases } =
     context
-  const isHindered = (reading: Reading) => refusals.machines.has(reading.uid) || heldBy(reading) !== undefined
+  const concernAt = concerns(context)
   const atWork = new Set((seen.set.status?.slices ?? []).filter(isAtWork).map((w) => w.startedAt ?? ''))
   const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
   const surveyors = context.tracks.map((track) => {
@@ -294,6 +298,7 @@ export function surveysOf(context: Context): readonly Survey[] {
       reserved,
       claimedByOther,
       heldBy,
+      concernAt,
       refused: refusals.machines,
       retryBefore,
       atWork,
@@ -301,13 +306,26 @@ export function surveysOf(context: Context): readonly Survey[] {
       overdueBefore,
     })
   })
-  // Machine by machine: the components of one machine are close together in memory.
-  for (const [at, reading] of members.entries()) {
-    let free: boolean | undefined
-    const isFree = () => (free ??= !reserved.has(reading.name) && !isHindered(reading))
-    for (const { add } of surveyors) add(reading, at, isFree)
-  }
+  // A few machines at a time: what all components read of them is close together in memory.
+  for (let from = 0; from < members.length; from += READ_TOGETHER)
+    for (const { add } of surveyors) add(from, Math.min(from + READ_TOGETHER, members.length))
   return surveyors.map((s) => s.survey())
+}
+
+const READ_TOGETHER = 64
+
+/** By place among the members. Holds are asked about a machine only where something is to be done, and once a plan. */
+function concerns({ members, placeOf, reserved, refusals, heldBy, seen }: Context): (at: number) => Concern {
+  const isAnyHindered = seen.holds.length > 0 || refusals.machines.size > 0
+  // A file on its node is part of what is found out about a machine.
+  const known = Array<Concern | undefined>(members.length).fill(isAnyHindered ? undefined : 'None')
+  for (const name of reserved) {
+    const at = placeOf(name)
+    if (at !== undefined) known[at] = 'Slice'
+  }
+  const concernOf = (reading: Reading): Concern =>
+    refusals.machines.has(reading.uid) || heldBy(reading) !== undefined ? 'Other' : 'None'
+  return (at) => (known[at] ??= concernOf(members[at] as Reading))
 }
 
 /** A survey does not read why a version is blocked. */

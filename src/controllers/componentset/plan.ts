@@ -315,8 +315,8 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
   const inStep = mine.filter((w) => w.step === last)
   if (!inStep.some(isOpen)) return { slices: rest, planned }
   const { rollout } = context.seen.set.spec
-  const isRecovery = survey.goingBack.size > 0
-  const hasMore = survey.sound.length + survey.broken.length > 0
+  const isRecovery = survey.isGoingBack
+  const hasMore = survey.candidates > 0
   const place = placeOf(survey, slices, rollout.steps, context.counting)
   // Otherwise steps that wait for room for their other slices would wait for each other forever.
   const isCrowded = draft.slices.open >= MOST_OPEN && !inStep.some(isAtWork)
@@ -371,7 +371,7 @@ function runs(reading: Reading, { index, target }: Track): boolean {
 function opens(context: Context, own: MovedLadder, draft: Draft): readonly Slice[] {
   const { survey, slices, planned, spec } = own
   const out: Slice[] = []
-  const isRecovery = survey.goingBack.size > 0
+  const isRecovery = survey.isGoingBack
   const room = (): Room => ({
     free: draft.free,
     limit: context.limit,

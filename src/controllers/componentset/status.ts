@@ -110,7 +110,7 @@ function isDone(context: Context, progress: Progress, counts: Counts): boolean {
   if (problem !== undefined || blocks.length > 0 || progress.blocks.length > 0 || counting === 0) return false
   if (progress.slices.some(isOpen) || counts.updated * 2 <= counting || isOutOfSight(context, progress)) return false
   if (isAnyUnderWay(context, progress.surveys)) return false
-  return progress.surveys.every((s) => s.sound.length + s.broken.length + s.unmet === 0)
+  return progress.surveys.every((s) => s.candidates + s.unmet === 0)
 }
 
 /** One or two silent machines catch up when they return. But if a silent zone still has the old version, the rollout is not complete. */
@@ -134,7 +134,7 @@ function waitOf(context: Context, { surveys, slices, blocks, waits }: Progress, 
     }
   const closed = closedFor(
     context,
-    surveys.some((s) => s.goingBack.size > 0),
+    surveys.some((s) => s.isGoingBack),
   )
   if (closed !== undefined) return closed
   const open = slices.filter(isOpen).flatMap((w) => (w.waitingFor === undefined ? [] : [{ w, of: w.waitingFor }]))
@@ -162,7 +162,7 @@ function waitOf(context: Context, { surveys, slices, blocks, waits }: Progress, 
 /** The rollout is over except for failed machines, and their number is within the limit. It does not continue on its own. */
 function onlyFailed({ members }: Context, { surveys, slices, blocks }: Progress): string | undefined {
   if (blocks.length > 0 || slices.some(isOpen)) return undefined
-  if (surveys.some((s) => s.sound.length + s.broken.length + s.unmet + s.skipped.size > 0)) return undefined
+  if (surveys.some((s) => s.candidates + s.unmet + s.skipped.size > 0)) return undefined
   return failedText(members, surveys)
 }
 

@@ -17,7 +17,8 @@ function world(slices: readonly object[]) {
   const machines = new Map(NAMES.map((name) => [name, workingMachine(name, { versions: { beacon: '1.0.0' } })]))
   const stalled = new Set<string>()
   const status = { observedGeneration: 1, slices } as unknown as NonNullable<MachineComponentSet['status']>
-  const sets = new Map([['base', { ...set, status }]])
+  const now = { ...set, status }
+  const sets = new Map([['base', now]])
   const take = () => {
     const changed = turns.turn({ machines, stalled, sets, revisions: [], open: new Map(), now: START })
     for (const [name, machine] of changed) {
@@ -26,12 +27,12 @@ function world(slices: readonly object[]) {
     }
     return changed.map(([name]) => name)
   }
-  return { turns, stalled, status, take }
+  return { turns, stalled, now, take }
 }
 
 test('machines of a new slice get the order and stage it, each once', () => {
-  const { turns, status, take } = world([sliceOf(['m-1', 'm-0'])])
-  turns.setChanged(undefined, status)
+  const { turns, now, take } = world([sliceOf(['m-1', 'm-0'])])
+  turns.setChanged(set, now)
   expect([take(), take(), take()]).toEqual([['m-0', 'm-1'], [], []])
 })
 
@@ -42,19 +43,19 @@ test('a machine that no slice names gets no order, whatever changes about it', (
 })
 
 test('a machine that stopped gets its order when it is back', () => {
-  const { turns, status, stalled, take } = world([sliceOf(['m-0', 'm-1'])])
+  const { turns, now, stalled, take } = world([sliceOf(['m-0', 'm-1'])])
   stalled.add('m-0')
-  turns.setChanged(undefined, status)
+  turns.setChanged(set, now)
   expect([take(), take()]).toEqual([['m-1'], []])
   stalled.clear()
   expect(take()).toEqual(['m-0'])
 })
 
 test('a slice that did not change is no reason for a turn', () => {
-  const { turns, status, take } = world([sliceOf(['m-0'])])
-  turns.setChanged(undefined, status)
+  const { turns, now, take } = world([sliceOf(['m-0'])])
+  turns.setChanged(set, now)
   take()
   take()
-  turns.setChanged(status, { ...status, slices: [...(status.slices ?? [])] })
+  turns.setChanged(now, { ...now, status: { ...now.status, slices: [...(now.status.slices ?? [])] } })
   expect(take()).toEqual([])
 })

@@ -6,10 +6,10 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { activeMachines } from '#api/protocol/part.ts'
 import { claimBy, isClaimedBy } from '#controllers/machine/components/claims.ts'
+import { machinesOrdered, movedMachines } from '#controllers/machine/components/concerned.ts'
 import type { Claim } from '#controllers/machine/components/desired.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { without } from '#lib/without.ts'
 import type { Agents } from './agents.ts'
 import { phased, withOrders } from './effects.ts'
 
@@ -45,23 +45,14 @@ export class MachineTurns {
     this.#due.add(name)
   }
 
-  /** A result concerns the machine that it is of; all else about a permit concerns each of its targets. */
-  permitChanged(before: OperationPermit | undefined, { spec, status }: OperationPermit): void {
-    const isSame =
-      before !== undefined &&
-      jsonEqual([before.status, without(before.spec, 'results')], [status, without(spec, 'results')])
-    const old = before?.spec.results
-    for (const { name, uid } of spec.targets) if (!isSame || old?.[uid] !== spec.results?.[uid]) this.#due.add(name)
+  permitChanged(before: OperationPermit | undefined, now: OperationPermit): void {
+    for (const name of machinesOrdered(before, now)) this.#due.add(name)
   }
 
-  /** Of a set, only its slices concern single machines. */
-  setChanged(before: Status | undefined, after: Status | undefined): void {
-    const [old, now] = [before?.slices ?? [], after?.slices ?? []]
-    const isSame =
-      before?.observedGeneration === after?.observedGeneration && jsonEqual(before?.revisions, after?.revisions)
-    const [olds, news] = [slicesByKey(old), slicesByKey(now)]
-    for (const slice of now) if (!isSame || !isAmong(olds, slice)) this.#slice(slice)
-    for (const slice of old) if (!isAmong(news, slice)) this.#slice(slice)
+  setChanged(before: MachineComponentSet, now: MachineComponentSet): void {
+    const moved = movedMachines(before, now)
+    if (moved !== undefined) for (const name of moved) this.#due.add(name)
+    else for (const { status } of [before, now]) for (const slice of status?.slices ?? []) this.#slice(slice)
   }
 
   /** A revision was recorded or removed. */
@@ -162,29 +153,6 @@ function openPermits({ open }: MachinesSeen): ReadonlyMap<string, readonly Opera
     for (const { uid } of permit.spec.targets) byTarget.set(uid, [...(byTarget.get(uid) ?? []), permit])
   return byTarget
 }
-
-/** Equal slices have equal keys: of hundreds of slices, each is compared with the few that it may equal. */
-const keyOf = ({ component, step, number, phase, permit }: Slice): string =>
-  `${component}\n${step}\n${number}\n${phase}\n${permit ?? ''}`
-
-function slicesByKey(slices: readonly Slice[]): ReadonlyMap<string, readonly Slice[]> {
-  const byKey = new Map<string, Slice[]>()
-  for (const slice of slices) {
-    const key = keyOf(slice)
-    const same = byKey.get(key)
-    if (same === undefined) byKey.set(key, [slice])
-    else same.push(slice)
-  }
-  return byKey
-}
-
-const isAmong = (byKey: ReadonlyMap<string, readonly Slice[]>, slice: Slice): boolean =>
-  byKey.get(keyOf(slice))?.some((other) => isSameSlice(other, slice)) === true
-
-/** As far as it concerns its machines. */
-const isSameSlice = (a: Slice, b: Slice): boolean => a === b || jsonEqual(ofMachines(a), ofMachines(b))
-
-const ofMachines = (slice: Slice): object => without(slice, 'failed', 'soakUntil', 'waitingFor')
 
 /** Orders cannot reach it. */
 const isOutOfReach = ({ status, metadata }: Machine): boolean =>

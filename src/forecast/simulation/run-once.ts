@@ -67,8 +67,10 @@ export interface RunResult {
 /** Times are rounded up to this. Reports arrive together, and nothing in the result is that exact. */
 const QUANTUM_MS = 10_000
 /** In a cluster of so many machines, something ends at nearly every moment, and every plan of it reads them all. */
-const LARGE_FROM = 2_000
-const LARGE_QUANTUM_MS = 30_000
+const LARGE_QUANTA = [
+  { from: 5_000, ms: 60_000 },
+  { from: 2_000, ms: 30_000 },
+] as const
 /** While only time passes, the steps grow up to this. */
 const MOST_IDLE_STEP_MS = 300_000
 /** Plans, permits and orders follow each other at one time. */
@@ -109,7 +111,7 @@ class Run {
   constructor(request: RunRequest) {
     const { objects, changedSets, rules, scenario, seed, begin } = request
     this.#request = request
-    this.#quantumMs = objects.machines.length < LARGE_FROM ? QUANTUM_MS : LARGE_QUANTUM_MS
+    this.#quantumMs = LARGE_QUANTA.find((q) => objects.machines.length >= q.from)?.ms ?? QUANTUM_MS
     this.#idleMs = this.#quantumMs
     this.#newVersions = new Set(
       objects.sets

@@ -20,7 +20,7 @@ import type { CompiledPolicy } from '#defender/compile-policy.ts'
 import { Fleet } from '#defender/fleet.ts'
 import { oldPermits } from '#defender/old-permits.ts'
 import { isOpen } from '#defender/permit-phase.ts'
-import { decide } from '#defender/plan.ts'
+import { decide, isReported } from '#defender/plan.ts'
 import { permitStatus } from '#defender/status.ts'
 import type { Snapshot } from '#defender/snapshot.ts'
 import { eventsBetween } from '../booked.ts'
@@ -74,6 +74,7 @@ const SWEEP_MS = 60_000
 /** Facts of custom policy rules are unknown in advance, so such rules count as not true. */
 const NO_RULES: Snapshot['rules'] = new Map()
 const NOTHING: ReadonlySet<string> = new Set()
+const MOST_MACHINE_ROUNDS = 5
 
 export class World {
   now: number
@@ -149,13 +150,14 @@ export class World {
     return { ...this.#objects, machines, sets, revisions: this.#revisions, permits: [], ledger: this.#ledger }
   }
 
-  /** One turn of sets, Defender and machines. Returns whether anything but time changed. */
+  /** One turn of machines, sets and Defender. Returns whether anything but time changed. */
   turn(): boolean {
     if (this.isCut) return false
     this.#next = undefined
+    // First: what machines report by now is what the plans are about.
+    const moved = this.#machinesTurn()
     const plans = [...this.sets.keys()].map((name) => this.#planTurn(name))
     const decided = this.#defenderTurn()
-    const moved = this.#machinesTurn()
     return [...plans, decided, moved].includes(true)
   }
 
@@ -244,8 +246,9 @@ export class World {
     const isSame = jsonEqual(set.status, status)
     const isMoved = !isSame && !jsonEqual(decisionsOf(set.status), decisionsOf(status))
     if (!isSame) {
-      this.sets.set(name, { ...set, status })
-      this.#turns.setChanged(set.status, status)
+      const after = { ...set, status }
+      this.sets.set(name, after)
+      this.#turns.setChanged(set, after)
       this.#forgetEnded(this.#askedBy(set.metadata.uid), status)
     }
     if (isMoved) this.#version++
@@ -370,6 +373,7 @@ export class World {
     if (retryAfterMs !== undefined) this.#wakeAt(this.now + Math.max(1, retryAfterMs))
     let isChanged = false
     for (const decision of permits) {
+      if (isReported(decision)) continue
       const { permit } = decision
       const status = permitStatus(decision, [], { now: this.now, expiresAt: undefined })
       if (permit.status?.phase !== status.phase || permit.status?.granted !== status.granted) isChanged = true
@@ -385,9 +389,16 @@ export class World {
 
   #machinesTurn(): boolean {
     const { machines, stalled, sets, now } = this
-    const changed = this.#turns.turn({ machines, stalled, sets, revisions: this.#revisions, open: this.#open, now })
-    for (const [name, machine] of changed) this.putMachine(name, machine)
-    return changed.length > 0
+    const seen = { machines, stalled, sets, revisions: this.#revisions, open: this.#open, now }
+    let isAny = false
+    // An order, its download and its switch follow each other within seconds.
+    for (let round = 0; round < MOST_MACHINE_ROUNDS; round++) {
+      const changed = this.#turns.turn(seen)
+      for (const [name, machine] of changed) this.putMachine(name, machine)
+      if (changed.length === 0) break
+      isAny = true
+    }
+    return isAny
   }
 }
 

@@ -91,13 +91,14 @@ function wrongWithMachines(
 /** Why the inspection does not pass on one machine, in the reporter's words. */
 function wrongWith(
   inspection: Inspection,
-  { machine, health, hasBad }: Reading,
+  { machine, node: read, health, hasBad }: Reading,
   { nodes, component }: { readonly nodes: Lookup<Node>; readonly component: string },
 ): string | undefined {
   if (health === 'Silent') return 'no heartbeat from its agent'
   const ref = machine.status?.nodeRef
-  const nodeOf = () => ref && nodes.get(ref.name)
+  const nodeOf = () => read ?? (ref && nodes.get(ref.name))
   if (inspection.nodeReady !== undefined) {
+    if (health === 'Up') return undefined
     const node = nodeOf()
     return isNodeReady(node) ? undefined : notReady(node)
   }

@@ -3,7 +3,7 @@
 import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import { wasHealthy } from '#api/protocol/healthy-before.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
-import type { Basis, Settled } from './settled.ts'
+import type { Basis, Finding } from './settled.ts'
 import { type Reading, type Standing, isNodeDeleted, isThere, reportsFailure, standingOf } from './reading.ts'
 import { type ComponentTarget, isSameTarget, isOrderFor } from '#api/protocol/component-order.ts'
 import { targetIn } from '../revisions/revisions.ts'
@@ -14,13 +14,16 @@ import { shortened } from '#lib/shortened.ts'
 export interface Survey {
   readonly track: Track
   /** May be disrupted. Each costs one unit of the budget. */
-  readonly sound: readonly Reading[]
+  readonly sound: () => readonly Reading[]
   /** Unavailable because of this component. Disrupting them costs nothing. */
-  readonly broken: readonly Reading[]
+  readonly broken: () => readonly Reading[]
+  /** How many are sound or broken. */
+  readonly candidates: number
   /** Broken by a version that never worked on the whole set. They get the next version first. */
-  readonly brokenByRollout: ReadonlySet<Reading>
+  readonly brokenByRollout: () => ReadonlySet<Reading>
   /** Ordered a version newer than the last healthy one, so these go back. A subset of the above. */
-  readonly goingBack: ReadonlySet<Reading>
+  readonly goingBack: () => ReadonlySet<Reading>
+  readonly isGoingBack: boolean
   readonly skipped: ReadonlyMap<string, string>
   readonly updated: number
   /** Failures that may be retried do not count. */
@@ -30,7 +33,7 @@ export interface Survey {
   readonly tried: number
   /** One mark per member, in member order. */
   readonly marks: Uint8Array
-  /** Who tried it: most plans do not ask. */
+  /** Who tried it. */
   readonly triedIn: () => TriedIn
   /** Candidates that wait for another component, or that another component needs as they are. */
   readonly unmet: number
@@ -60,6 +63,8 @@ export interface SurveyInput {
   /** `decidedBy` is the set that the machine got the component from. */
   readonly claimedByOther: (machine: Machine, decidedBy: string | undefined) => string | undefined
   readonly heldBy: (reading: Reading) => string | undefined
+  /** By place of the member. */
+  readonly concernAt: (at: number) => Concern
   /** Recent refusals of the Defender, by machine uid. */
   readonly refused: ReadonlyMap<string, string>
   /** Failures before this time may be retried. */
@@ -76,10 +81,12 @@ export const MARKS = { behind: 0, healthy: 1, updated: 2, failed: 3, othersDecid
 
 type Verdict = 'Sound' | 'Broken' | 'Never' | 'Others' | { readonly skipped: string } | { readonly unmet: string }
 
-/** Reads one machine after another, in member order, and returns the totals at the end. */
+/** What else concerns a machine now. One of a slice is left alone. */
+export type Concern = 'None' | 'Slice' | 'Other'
+
+/** Reads members in their order, and returns the totals at the end. */
 export interface Surveyor {
-  /** `isFree`: no slice, hold or refusal concerns the machine now. Asked only where something is to be done. */
-  readonly add: (reading: Reading, at: number, isFree: () => boolean) => void
+  readonly add: (from: number, to: number) => void
   readonly survey: () => Survey
 }
 
@@ -99,16 +106,28 @@ interface Assessment {
   readonly isLasting: boolean
 }
 
+/** What a survey lists, one bit each. */
+const LISTED = { sound: 1, broken: 2, ofRollout: 4, goingBack: 8, tried: 16 } as const
+
+/** Many machines have it, and no other set is in it. */
+const isCommon = (verdict: Assessment['verdict']): boolean =>
+  verdict === BUSY || (typeof verdict !== 'object' && verdict !== 'Others')
+
+const BUSY: Verdict = { skipped: 'another switch is running on it' }
+
+function listsOf({ verdict, isOfRollout, isGoingBack, isHere, isFailed }: Assessment): number {
+  const tried = isHere || isFailed ? LISTED.tried : 0
+  if (verdict !== 'Sound' && verdict !== 'Broken') return tried
+  const of = verdict === 'Sound' ? LISTED.sound : LISTED.broken
+  return tried | of | (isOfRollout ? LISTED.ofRollout : 0) | (isGoingBack ? LISTED.goingBack : 0)
+}
+
 export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
-  const sound: Reading[] = []
-  const broken: Reading[] = []
-  const brokenByRollout = new Set<Reading>()
-  const goingBack = new Set<Reading>()
-  const skipped = new Map<string, string>()
-  const { members, basis } = input
+  const { members, basis, concernAt } = input
   const marks = new Uint8Array(members.length)
-  const hasTried = new Uint8Array(members.length)
-  const counts = { updated: 0, failed: 0, stuck: 0, unmet: 0 }
+  const lists = new Uint8Array(members.length)
+  const skipped = new Map<string, string>()
+  const counts = { updated: 0, failed: 0, stuck: 0, unmet: 0, candidates: 0, goingBack: 0 }
   let firstUnmet: string | undefined
   const goal = track.target ?? track.declared
   const about: About = {
@@ -118,56 +137,73 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
     isBack: track.ahead.some((t) => !isSameTarget(t, goal)),
     input,
   }
-  const assessed = (reading: Reading, isFree: () => boolean): Assessment | Settled => {
-    if (basis === undefined) return assess(reading, about)
-    const known = reading.settled[track.index]
-    if (known?.basis === basis && (known.verdict === undefined || isFree())) return known
-    const assessment = assess(reading, about)
-    const { verdict, isLasting } = assessment
-    const isShort = verdict === undefined || verdict === 'Sound' || verdict === 'Broken' || verdict === 'Never'
-    if (isLasting && isShort && (verdict === undefined || isFree()))
-      reading.settled[track.index] = basis.settled(assessment, verdict)
-    return assessment
-  }
-  const add = (reading: Reading, at: number, isFree: () => boolean): void => {
-    const { isHere, isFailed, isCounted, isStuck, mark, verdict, isOfRollout, isGoingBack } = assessed(reading, isFree)
-    if (isHere) counts.updated++
-    if (isCounted) counts.failed++
-    if (isStuck) counts.stuck++
-    if (isHere || isFailed) hasTried[at] = 1
+  const count = ({ mark, lists: found, isHere, skipped: why }: Finding, at: number, concern: Concern): void => {
+    const isTaken = concern === 'Slice'
+    const of = isTaken ? found & LISTED.tried : found
+    if (why !== undefined && !isTaken) skipped.set((members[at] as Reading).name, why)
     marks[at] = mark
-    if (verdict === undefined || verdict === 'Never' || verdict === 'Others') return
-    if (verdict === 'Sound' || verdict === 'Broken') {
-      ;(verdict === 'Sound' ? sound : broken).push(reading)
-      if (isOfRollout) brokenByRollout.add(reading)
-      if (isGoingBack) goingBack.add(reading)
-    } else if ('unmet' in verdict) {
+    lists[at] = of
+    if (isHere) counts.updated++
+    if ((of & (LISTED.sound | LISTED.broken)) !== 0) counts.candidates++
+    if ((of & LISTED.goingBack) !== 0) counts.goingBack++
+  }
+  const assessed = (reading: Reading, at: number): void => {
+    const found = assess(reading, about)
+    const { isHere, isLasting } = found
+    const concern = isLasting && found.verdict !== undefined ? concernAt(at) : 'None'
+    const { verdict } = found
+    const isTaken = concern === 'Slice'
+    const mark = verdict === 'Others' && !isTaken ? MARKS.othersDecide : found.mark
+    const why = typeof verdict === 'object' && 'skipped' in verdict ? verdict.skipped : undefined
+    const finding = { isHere, mark, lists: listsOf(found), isIdle: verdict === undefined, skipped: why }
+    count(finding, at, concern)
+    if (isLasting && concern !== 'Other' && isCommon(verdict)) basis?.keep(at, finding)
+    if (found.isCounted) counts.failed++
+    if (found.isStuck) counts.stuck++
+    if (typeof verdict === 'object' && 'unmet' in verdict && !isTaken) {
       counts.unmet++
       firstUnmet ??= `${reading.name}: ${verdict.unmet}`
-    } else skipped.set(reading.name, verdict.skipped)
+    }
   }
-  let triedIn: TriedIn | undefined
-  const survey = (): Survey => ({
-    track,
-    sound,
-    broken,
-    brokenByRollout,
-    goingBack,
-    skipped,
-    ...counts,
-    firstUnmet,
-    tried: counts.updated + counts.failed,
-    marks,
-    triedIn: () => (triedIn ??= triedAmong(members, hasTried)),
-  })
+  const add = (from: number, to: number): void => {
+    for (let at = from; at < to; at++) {
+      const known = basis?.findingAt(at)
+      const concern = known === undefined || known.isIdle ? 'None' : concernAt(at)
+      if (known === undefined || concern === 'Other') assessed(members[at] as Reading, at)
+      else count(known, at, concern)
+    }
+  }
+  const listed = (of: number): readonly Reading[] => members.filter((_, at) => ((lists[at] ?? 0) & of) !== 0)
+  const survey = (): Survey => {
+    const { goingBack: goesBack, ...sums } = counts
+    return {
+      track,
+      ...sums,
+      isGoingBack: goesBack > 0,
+      sound: lazily(() => listed(LISTED.sound)),
+      broken: lazily(() => listed(LISTED.broken)),
+      brokenByRollout: lazily(() => new Set(listed(LISTED.ofRollout))),
+      goingBack: lazily(() => new Set(listed(LISTED.goingBack))),
+      skipped,
+      firstUnmet,
+      tried: counts.updated + counts.failed,
+      marks,
+      triedIn: lazily(() => triedAmong(listed(LISTED.tried))),
+    }
+  }
   return { add, survey }
 }
 
-function triedAmong(members: readonly Reading[], hasTried: Uint8Array): TriedIn {
+/** Most plans ask for none of the lists, and each is as long as the set is large. */
+function lazily<T extends object>(make: () => T): () => T {
+  let made: T | undefined
+  return () => (made ??= make())
+}
+
+function triedAmong(tried: readonly Reading[]): TriedIn {
   const byClass = new Map<string, number>()
   const zones = new Set<string>()
-  for (const [at, { class: of, machine }] of members.entries()) {
-    if (hasTried[at] === 0) continue
+  for (const { class: of, machine } of tried) {
     byClass.set(of, (byClass.get(of) ?? 0) + 1)
     zones.add(machine.spec.zone ?? '')
   }
@@ -191,8 +227,7 @@ function assess(reading: Reading, { track, goal, healthy, isBack, input }: About
   const found = { isHere, isFailed, isCounted, isStuck, isLasting, isOfRollout: false, isGoingBack: false }
   // While a version climbs the ladder, changes made on a node are not repaired: a step should show only the effect of the version.
   if (isHere && !(standing === 'Drifted' && track.isProven)) return { ...found, mark, verdict: undefined }
-  const verdict = isStuck ? STUCK : judge(reading, standing, isFailed, track, input)
-  if (verdict === 'Others') return { ...found, mark: MARKS.othersDecide, verdict }
+  const verdict = isStuck ? STUCK : judge(reading, standing, { isFailed, isLasting }, track, input)
   if (verdict !== 'Sound' && verdict !== 'Broken') return { ...found, mark, verdict }
   return {
     ...found,
@@ -252,9 +287,16 @@ function isAhead({ orders }: Reading, { index, ahead }: Track, goal: ComponentTa
   return !isOrderFor(now, goal) && ahead.some((t) => isOrderFor(now, t))
 }
 
-function judge(reading: Reading, standing: Standing, isFailed: boolean, track: Track, input: SurveyInput): Verdict {
+/** What lasts is judged as if no slice had the machine. */
+function judge(
+  reading: Reading,
+  standing: Standing,
+  { isFailed, isLasting }: Pick<Assessment, 'isFailed' | 'isLasting'>,
+  track: Track,
+  input: SurveyInput,
+): Verdict {
   const { machine, health, name } = reading
-  if (input.reserved.has(name) || health === 'Joining') return 'Never'
+  if ((!isLasting && input.reserved.has(name)) || health === 'Joining') return 'Never'
   const other = input.claimedByOther(machine, reading.orders[track.index]?.setRef)
   if (other !== undefined) return 'Others'
   if (standing === 'Canary') return { skipped: `managed by canary ${reading.orders[track.index]?.canaryRef ?? ''}` }
@@ -269,7 +311,7 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   const isBroken = reading.brokenBy.has(track.component) && !reading.isBusy
   if (input.rules.isSound(reading) || isBroken)
     return hindrance(reading, track, input) ?? (isBroken ? 'Broken' : 'Sound')
-  return { skipped: reading.isBusy ? 'another switch is running on it' : reading.why }
+  return reading.isBusy ? BUSY : { skipped: reading.why }
 }
 
 function unmendable({ orders, reports }: Reading, { index }: Track, { now }: SurveyInput): string | undefined {

@@ -17,7 +17,6 @@ import {
   isSameTarget,
   isSwitchOpen,
 } from '#api/protocol/component-order.ts'
-import type { Settled } from './settled.ts'
 
 /** Up may be disrupted. Joining has never worked yet. Broken has its own problem. Silent sends no heartbeats. Leaving is being deleted. */
 type Health = 'Up' | 'Joining' | 'Broken' | 'Silent' | 'Leaving'
@@ -49,8 +48,6 @@ export interface Reading {
   /** By index of the component in the set. */
   readonly orders: readonly (ComponentOrder | undefined)[]
   readonly reports: readonly (ComponentStatus | undefined)[]
-  /** What the last survey found out for good, by index. */
-  readonly settled: (Settled | undefined)[]
   /** Its standing for the last target, by index. Each reconcile asks for the same targets. */
   readonly found: (Found | undefined)[]
 }
@@ -121,7 +118,6 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
     hasFreshCopy: spec.components?.some((c) => c.fresh !== undefined) === true,
     orders,
     reports,
-    settled: orders.map(() => undefined),
     found: orders.map(() => undefined),
   }
 }

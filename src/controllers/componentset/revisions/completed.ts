@@ -51,7 +51,7 @@ const isSameRevision = (a: ControllerRevision, b: ControllerRevision | undefined
 
 /** Nothing of the component is open or left to do, nothing failed, and most counting machines run it. */
 function isLadderDone(context: Context, survey: Survey, { slices, blocks }: RolloutNow): boolean {
-  const { track, sound, broken, unmet, updated } = survey
+  const { track, candidates, unmet, updated } = survey
   const { component, declared, target, isRemoval } = track
   if (
     isRemoval ||
@@ -62,7 +62,7 @@ function isLadderDone(context: Context, survey: Survey, { slices, blocks }: Roll
   if (context.problem !== undefined || context.outage !== undefined) return false
   if (blocks.some((b) => b.component === component)) return false
   if (slices.some((w) => w.component === component && isOpen(w))) return false
-  if (sound.length + broken.length + unmet > 0 || updated * 2 <= context.counting) return false
+  if (candidates + unmet > 0 || updated * 2 <= context.counting) return false
   return !isAnyUnderWay(context, [survey])
 }
 

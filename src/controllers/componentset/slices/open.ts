@@ -79,7 +79,7 @@ export function placeOf(
   counting: number,
 ): StepPlace | undefined {
   const { target, isProven } = survey.track
-  const isInOneStep = isProven || survey.goingBack.size > 0
+  const isInOneStep = isProven || survey.isGoingBack
   const mine = slices.filter((w) => isSliceTo(w, target))
   const last = mine.reduce((most, w) => Math.max(most, w.step), -1)
   const inLast = mine.filter((w) => w.step === last)
@@ -121,15 +121,14 @@ export interface OpenInput {
 
 export function openSlice(input: OpenInput): Opened {
   const { seen, survey, slices, room, refusals, spec, now, nameOfStep, taken, joins } = input
-  const { track, sound, broken, goingBack } = survey
+  const { track, candidates, isGoingBack: isRecovery } = survey
   const { target } = track
-  if (target === undefined || sound.length + broken.length === 0) return nothing(unmetOf(survey))
+  if (target === undefined || candidates === 0) return nothing(unmetOf(survey))
   const leftover = slices.find((w) => !isSliceTo(w, target) && w.phase !== 'Failed' && w.phase !== 'Passed')
   if (leftover !== undefined) return nothing(winding(leftover))
   const { rollout } = seen.set.spec
   const place = placeOf(survey, slices, rollout.steps, room.counting)
   if (place === undefined) return nothing(undefined)
-  const isRecovery = goingBack.size > 0
   const isWayBack = isRecovery || track.isRollback
   if (room.closed !== undefined) return nothing(room.closed)
   if (isCrowded(room.slices)) return nothing(tooManySlices(room))
@@ -137,17 +136,19 @@ export function openSlice(input: OpenInput): Opened {
   if (refusal !== undefined) return nothing(refusal.wait)
   const most = Math.min(place.left, MAX_TARGETS)
   const isIdle = room.slices.atWork === 0
-  const out = new Set([...taken, ...ownHostsForLater(seen, survey, taken)])
   const isJoining = joins.length > 0
+  const wanted = Math.min(place.left, MAX_TARGETS, candidates, room.limit)
+  const isAtWork = slices.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
+  // One larger slice once half of the budget is free is better than one slice per returning machine.
+  const least = isAtWork && !isJoining ? Math.max(1, Math.ceil(wanted / 2)) : 1
+  // Choosing takes long, and most of the time there is no room.
+  if (!isJoining && room.free < least && survey.broken().length === 0) return nothing(noBudget(room))
+  const out = new Set([...taken, ...ownHostsForLater(seen, survey, taken)])
   const picked = isJoining
     ? pickOrdered(joins, { ...triedIn(survey), count: most, domains: rollout.spread })
     : pick(survey, { most, free: room.free, isIdle, spread: rollout.spread, isRecovery, taken: out })
-  const costs = isJoining ? 0 : picked.length - picked.filter((r) => broken.includes(r)).length
-  const wanted = Math.min(place.left, MAX_TARGETS, sound.length + broken.length, room.limit)
-  const isAtWork = slices.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
-  // One larger slice once half of the budget is free is better than one slice per returning machine.
-  if (picked.length === 0 || (!isJoining && isAtWork && picked.length < Math.ceil(wanted / 2)))
-    return nothing(noBudget(room))
+  const costs = isJoining ? 0 : picked.length - picked.filter((r) => survey.broken().includes(r)).length
+  if (picked.length < least) return nothing(noBudget(room))
   const machines = picked.map((r) => r.name).toSorted()
   const decision: SliceDecision = {
     ...writeSliceTarget(target),
@@ -177,11 +178,12 @@ function triedIn(survey: Survey) {
 /** Applies to serving machines. Broken ones still come first. */
 function ownHostsForLater(
   { hosts, leading = new Set() }: Seen,
-  { sound }: Survey,
+  survey: Survey,
   taken: ReadonlySet<string>,
 ): ReadonlySet<string> {
   if (hosts === undefined) return new Set()
-  const candidates = sound
+  const candidates = survey
+    .sound()
     .filter((r) => !taken.has(r.name))
     .map((r) => ({ name: r.name, node: r.node?.metadata.name ?? '' }))
   return hostsForLater(candidates, { hosts, leading })
@@ -192,8 +194,9 @@ function ownHostsForLater(
  * domains.
  */
 function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }: PickInput): readonly Reading[] {
-  const { track, sound, broken, goingBack } = survey
-  const mine = (list: readonly Reading[]) => (isRecovery ? list.filter((r) => goingBack.has(r)) : list)
+  const { track } = survey
+  const [sound, broken] = [survey.sound(), survey.broken()]
+  const mine = (list: readonly Reading[]) => (isRecovery ? list.filter((r) => survey.goingBack().has(r)) : list)
   const isTaken = ({ name }: Reading) => taken.has(name)
   const take = (list: readonly Reading[], count: number, chosen: readonly Reading[] = []) => {
     // Who tried the version takes long to count, and most of the time there is no room.
@@ -203,7 +206,7 @@ function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }:
   }
   // If a version works elsewhere but fails on one machine, that machine proves little. It is tried only if no sound machine may be.
   const areAllNext = track.isProven || sound.length === 0 || (free <= 0 && isIdle)
-  const first = take(mine(areAllNext ? broken : broken.filter((r) => survey.brokenByRollout.has(r))), most)
+  const first = take(mine(areAllNext ? broken : broken.filter((r) => survey.brokenByRollout().has(r))), most)
   const room = Math.max(0, Math.min(most - first.length, free))
   const sounds = mine(sound)
   const hurt = isRecovery ? sounds.filter((r) => r.reports[track.index]?.state === 'RolledBack') : []
@@ -227,10 +230,10 @@ function nextAfter(
   picked: readonly Reading[],
   { spread, isRecovery, out }: NextSliceInput,
 ): readonly Reading[] {
-  const { sound, goingBack } = survey
+  const sound = survey.sound()
   const chosen = new Set(picked)
   const isTaken = (r: Reading) => chosen.has(r) || out.has(r.name)
-  const list = isRecovery ? sound.filter((r) => goingBack.has(r)) : sound
+  const list = isRecovery ? sound.filter((r) => survey.goingBack().has(r)) : sound
   return pickOrdered(list, { ...triedIn(survey), count: MAX_TARGETS, domains: spread, isTaken })
 }
 
@@ -325,7 +328,7 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   const active = activeMachines(slice)
   const wanted = new Set(active)
   const joins = new Set(input.joins)
-  const left = [...survey.sound, ...survey.broken].filter(
+  const left = [...survey.sound(), ...survey.broken()].filter(
     (r) => wanted.has(r.name) && (joins.has(r) || !input.taken.has(r.name)),
   )
   const open = new Map(left.map((r) => [r.name, r]))
@@ -333,7 +336,7 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   // Machines that can no longer be requested go into the next slice.
   if (targets.length === 0) return { ...nothing(undefined), slice: undefined }
   if (askAgainInMs(before, seen.refusedFor) > 0) return { ...nothing(undefined), slice }
-  const costs = targets.filter((r) => !joins.has(r) && !survey.broken.includes(r)).length
+  const costs = targets.filter((r) => !joins.has(r) && !survey.broken().includes(r)).length
   const wait = room.closed ?? (costs > room.free ? noBudget(room) : undefined)
   if (wait !== undefined)
     return { ...nothing(wait), slice: { ...slice, waitingFor: waitingSince(slice.waitingFor, wait, now) } }

@@ -22,12 +22,12 @@ export interface Ladder {
 }
 
 /** A way back waits for nothing, and nothing of a rollout may ride on it. */
-const reboots = ({ spec, survey: { track, goingBack } }: Ladder): boolean =>
-  spec?.disruption === 'Reboot' && track.target?.version !== undefined && !track.isRollback && goingBack.size === 0
+const reboots = ({ spec, survey: { track, isGoingBack } }: Ladder): boolean =>
+  spec?.disruption === 'Reboot' && track.target?.version !== undefined && !track.isRollback && !isGoingBack
 
 /** Machines that this pass opened for another component that reboots them. */
 export const joinable = (own: Ladder, rebooting: ReadonlySet<string>): readonly Reading[] =>
-  rebooting.size > 0 && reboots(own) ? own.survey.sound.filter(({ name }) => rebooting.has(name)) : []
+  rebooting.size > 0 && reboots(own) ? own.survey.sound().filter(({ name }) => rebooting.has(name)) : []
 
 export const rebootedBy = (own: Ladder, opened: readonly Slice[]): readonly string[] =>
   reboots(own) ? opened.flatMap(activeMachines) : []
@@ -41,7 +41,7 @@ export function laterTogether(own: Ladder, all: readonly Ladder[]): Wait | undef
   if (place === undefined || place.number > 0 || place.step === 0 || !reboots(own)) return undefined
   const late = all.find(
     (one) =>
-      one !== own && reboots(one) && !one.isFailing && one.survey.sound.length > 0 && isInStep(one, place.step - 1),
+      one !== own && reboots(one) && !one.isFailing && one.survey.sound().length > 0 && isInStep(one, place.step - 1),
   )
   if (late === undefined) return undefined
   const { component } = late.survey.track

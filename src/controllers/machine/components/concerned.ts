@@ -32,7 +32,8 @@ function answersOf({ spec: { results = {} }, status }: OperationPermit): (uid: s
 export function movedMachines(before: MachineComponentSet, now: MachineComponentSet): Iterable<string> | undefined {
   const head = ({ spec, status }: MachineComponentSet) => [spec, status?.revisions, status?.observedGeneration]
   if (!jsonEqual(head(before), head(now))) return undefined
-  const [old, fresh] = [slicesOf(before), slicesOf(now)]
+  const isIn = ({ status }: MachineComponentSet) => new Set(status?.slices)
+  const [old, fresh] = [slicesOf(before, isIn(now)), slicesOf(now, isIn(before))]
   const moved = new Set<string>()
   for (const [one, other] of [
     [old, fresh],
@@ -43,10 +44,11 @@ export function movedMachines(before: MachineComponentSet, now: MachineComponent
   return moved
 }
 
-/** Keyed by the parts of a slice that matter to its machines. Progress of other machines and waits do not matter. */
-function slicesOf({ status }: MachineComponentSet): ReadonlyMap<string, ReadonlySet<string>> {
+/** Keyed by the parts of a slice that matter to its machines. Progress of other machines and waits do not matter, and `same` slices did not change. */
+function slicesOf({ status }: MachineComponentSet, same: ReadonlySet<Slice>): ReadonlyMap<string, ReadonlySet<string>> {
   const slices = new Map<string, Set<string>>()
   for (const slice of status?.slices ?? []) {
+    if (same.has(slice)) continue
     const concern = concernOf(slice)
     const machines = slices.get(concern) ?? new Set()
     slices.set(concern, machines)
