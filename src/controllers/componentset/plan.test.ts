@@ -27,6 +27,18 @@ describe('a rollout', () => {
     expect(model.set.status?.phase).toBe('Complete')
   })
 
+  test('asks for no machine twice while nobody decides about the first question', () => {
+    const versions = { beacon: '1.0.0', scribe: '1.0.0' }
+    const model = fleet(30, { versions })
+    model.declare({ beacon: '1.1.0', scribe: '1.0.0' }, { maxUnavailable: '100%', steps: [10] })
+    model.planTurn()
+    model.declare({ beacon: '1.1.0', scribe: '1.1.0' })
+    for (let turn = 0; turn < 5; turn++) model.planTurn()
+    const asked = [...model.permits.values()].flatMap(({ spec }) => spec.targets.map((t) => t.name))
+    expect(asked.length).toBeGreaterThan(15)
+    expect(new Set(asked).size).toBe(asked.length)
+  })
+
   test('climbs the ladder 1, 5, 10, 50, 100, 100 … to the last machine', () => {
     const model = fleet(300)
     model.set = {
