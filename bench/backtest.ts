@@ -23,7 +23,8 @@ export const smoke: Figures = { nodes: 200, transitions: 20_000, rules: 20 }
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const { nodes = NODES, transitions = TRANSITIONS, rules = RULES } = numbers
   const file = join(import.meta.dirname, 'backtest/replay-process.ts')
-  const args = ['--expose-gc', `--max-old-space-size=${HEAP_MIB}`, file, ...[nodes, transitions, rules].map(String)]
+  const memory = [`--max-old-space-size=${HEAP_MIB}`, '--max-semi-space-size=64'] // the second as in bin/kubenode
+  const args = ['--expose-gc', ...memory, file, ...[nodes, transitions, rules].map(String)]
   const printed = execFileSync(process.execPath, args, { encoding: 'utf8', env: { ...process.env, ...LEAN_MALLOC } })
   const figures = JSON.parse(printed) as Figures
   const isFlat = (figures['heap_mib'] ?? Infinity) <= MOST_GROWTH * (figures['heap_early_mib'] ?? 0)
