@@ -1,6 +1,6 @@
 // Opens the one history that a command reads: of a folder through its reader, or of an exported file as it is.
 import { resolve } from 'node:path'
-import { statSync } from 'node:fs'
+import { createReadStream, statSync } from 'node:fs'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { exported } from '#history/lines/export.ts'
@@ -67,7 +67,7 @@ type Head = Extract<HistoryLine, { readonly line: 'head' }>
 
 async function headsOf(file: string, shown: string): Promise<readonly Head[]> {
   const heads: Head[] = []
-  for await (const text of readLines(file)) {
+  for await (const text of readLines(createReadStream(file), shown)) {
     if (heads.length > 0 && !text.startsWith('{"line":"head"')) continue
     const line = parsedLine(text)
     if (line?.line !== 'head')
@@ -86,7 +86,7 @@ async function* linesOf(
   { from, to }: Range,
 ): AsyncGenerator<HistoryLine> {
   let [n, isWanted, isOld] = [0, false, false]
-  for await (const text of readLines(file)) {
+  for await (const text of readLines(createReadStream(file), shown)) {
     n++
     if (text === '') continue
     const line = parsedLine(text, isOld)

@@ -5,6 +5,7 @@ import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { KubeNodeError } from '#lib/errors.ts'
+import { fieldsOf } from '#lib/fields.ts'
 import { historyErrors } from '../history-errors.ts'
 import { type HistoryLine, lineText } from './line.ts'
 
@@ -57,13 +58,14 @@ const MAX_LINE_CHARS = 16 * 1024 * 1024
 export async function* readLines(from: string | Readable, name = String(from)): AsyncGenerator<string> {
   const bytes = typeof from === 'string' ? createReadStream(from) : from
   let [begun, length, count]: [string[], number, number] = [[], 0, 0]
-  for await (const chunk of (await unpacked(bytes, name)).setEncoding('utf8') as AsyncIterable<string>) {
+  const wrong = (why: string) => new KubeNodeError(historyErrors.KN17007({ file: name, line: count + 1, why }))
+  const chunks = (await unpacked(bytes, name)).setEncoding('utf8') as AsyncIterable<string>
+  for await (const chunk of whole(chunks, () => wrong('the file is not gzip, or is cut off'))) {
     const [first = '', ...others] = chunk.split('\n')
     // A long line comes in thousands of chunks: joined once.
     begun.push(first)
     length += first.length
-    if (length > MAX_LINE_CHARS)
-      throw new KubeNodeError(historyErrors.KN17007({ file: name, line: count + 1, why: 'it is longer than 16 MiB' }))
+    if (length > MAX_LINE_CHARS) throw wrong('it is longer than 16 MiB')
     const rest = others.pop()
     if (rest === undefined) continue
     count += 1 + others.length
@@ -73,6 +75,14 @@ export async function* readLines(from: string | Readable, name = String(from)): 
     length = rest.length
   }
   if (length > 0) yield begun.join('')
+}
+
+async function* whole(chunks: AsyncIterable<string>, damaged: () => KubeNodeError): AsyncGenerator<string> {
+  try {
+    yield* chunks
+  } catch (e) {
+    throw String(fieldsOf(e)['code']).startsWith('Z_') ? damaged() : e
+  }
 }
 
 const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line)

@@ -49,7 +49,6 @@ export async function imported(texts: AsyncIterable<string>, options: ImportOpti
       throw new KubeNodeError(historyErrors.KN17008_unwritten({ folder: options.folder, why: messageOf(e) }))
     }
     at?.end()
-    if (isZlib(e)) throw wrong(options.file, n + 1, 'the file is not gzip, or is cut off')
     throw e
   }
 }
@@ -62,7 +61,6 @@ function whyNot(text: string): string {
 }
 
 const isOfStore = (e: unknown): boolean => fieldsOf(e)['code'] === 'ERR_SQLITE_ERROR'
-const isZlib = (e: unknown): boolean => String(fieldsOf(e)['code']).startsWith('Z_')
 
 const wrong = (file: string, line: number, why: string): KubeNodeError =>
   new KubeNodeError(historyErrors.KN17007({ file, line, why }))
