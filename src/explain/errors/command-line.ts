@@ -190,7 +190,7 @@ export const commandLine = {
   },
   KN1343: {
     cause:
-      'The rules of the base do not reproduce the repairs that the history recorded, so a comparison proves nothing.',
+      'The rules of the base do not reproduce the repairs that the history recorded, or no node was recorded, so a comparison proves nothing.',
     check: 'the calibration in the output: which repairs are missing or invented',
     do: 'compare with the rules that were in force: leave --base out, or shorten --since',
   },
@@ -200,7 +200,7 @@ export const commandLine = {
     do: 'name them with --cluster and --fleet-cluster',
   },
   KN1346: {
-    cause: 'The file of --rules or --base-rules has no valid rules or policies.',
+    cause: 'The file of --rules or --base-rules has no rule or policy, a wrong one, or two of one name.',
     check: 'the object in the message',
     do: 'correct it; kubenode lint FILE shows all problems',
   },

@@ -2,6 +2,10 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const backtestErrors = errorTable({
+  KN1209_fleet: {
+    text: 'cannot read the repository of the fleet: {folder} has no .git',
+    next: 'name the repository with --repo; kubenode rules backtest reads a file of rules too, with --rules',
+  },
   KN1342: {
     text: 'cannot read the condition {text}: {why}',
     next: "write figures and numbers, as in --fail-on 'added.reboots > 5 or needless.share > 10%'",
@@ -13,6 +17,10 @@ export const backtestErrors = errorTable({
   KN1343: {
     text: 'cannot judge the change: the rules of the base reproduce {share} of the recorded repairs, and a judgement needs {needed}',
     next: 'compare with the rules that were in force: leave --base out, or name their commit; a shorter --since may begin after they changed',
+  },
+  KN1343_empty: {
+    text: 'cannot judge the change: the history of {cluster} has no node in the time that was asked for',
+    next: 'name a history in which nodes were recorded, or a longer time with --since and --until',
   },
   KN1344: {
     text: 'cannot tell which cluster of the fleet the history of {cluster} belongs to: the fleet declares {known}',

@@ -75,6 +75,7 @@ export class Backtest {
   readonly #uids = new Map<string, string>()
   #around: Surroundings
   #begins: number | undefined
+  #hasNodes = false
   #now = 0
   #rows = 0
   #sweptAt = 0
@@ -194,6 +195,7 @@ export class Backtest {
     for (const name of this.#verdicts.take(changes)) {
       const view = this.#verdicts.view(name)
       this.#places.put(name, view)
+      this.#hasNodes ||= view !== undefined
       this.#downs.take(name, view, this.#now)
     }
   }
@@ -344,13 +346,15 @@ export class Backtest {
     const begins = this.#begins ?? end
     const { base, change } = this.#sides
     const compared = this.#comparison.result({ base: base.sums, change: change.sums })
+    const unknownShare = end === begins ? 0 : this.#gaps.blindMs(begins, end) / (end - begins)
     return {
       cluster: this.#options.cluster,
       from: begins,
       to: end,
       rows: this.#rows,
       nodes: this.#places.nodes,
-      unknownShare: end === begins ? 0 : this.#gaps.blindMs(begins, end) / (end - begins),
+      isEmpty: !this.#hasNodes || unknownShare === 1,
+      unknownShare,
       ...compared,
       base: this.#sideResult('base', end),
       change: this.#sideResult('change', end),

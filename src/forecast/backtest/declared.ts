@@ -1,16 +1,7 @@
-// The rules and policies of one side: of a commit or the work tree, rendered as sync renders them, or of a file.
+// The rules and policies of one side: of a commit or the work tree, rendered as sync renders them, or of a file that names some.
 import { resolve } from 'node:path'
-import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
-import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
-import { applyDefaults } from '#api/schema/default.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { formatProblem } from '#api/problem.ts'
-import { createValidator } from '#api/validate.ts'
-import { readBoundedText } from '#lib/bounded-file.ts'
-import { parseDocuments } from '#lib/documents.ts'
-import { KubeNodeError } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
-import { systemTrouble } from '#lib/system-trouble.ts'
+import { KubeNodeError, isKubeNodeError } from '#lib/errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { withProgress } from '#lib/terminal/progress.ts'
 import { type LocalRepository, openLocalRepository } from '#sync/git/local-repository.ts'
@@ -23,6 +14,7 @@ import type { Targets } from '#delivery/desired.ts'
 import { commitCalled } from '../plan/range.ts'
 import type { Declared } from './backtest.ts'
 import { backtestErrors } from './backtest-errors.ts'
+import { declaredIn, rulesIn } from './rules-file.ts'
 
 export interface SideAsked {
   readonly commit?: string | undefined
@@ -66,7 +58,9 @@ export class DeclaredSides {
     if (file !== undefined) return { name: file, declared: rulesIn(file, this.#io.cwd) }
     if (commit === undefined) return AS_RECORDED
     const { name, objects } = await this.objects({ commit, isDirty }, cluster)
-    return { name, declared: declaredIn(objects) }
+    // A commit is the whole: what it does not declare does not exist.
+    const { rules = [], policies = [] } = declaredIn(objects)
+    return { name, declared: { rules, policies } }
   }
 
   /** All that the commit declares for the cluster. */
@@ -83,7 +77,7 @@ export class DeclaredSides {
     commit = 'HEAD',
     isDirty = false,
   }: Omit<SideAsked, 'file'>): Promise<{ readonly name: string; readonly targets: Targets }> {
-    this.#repository ??= openLocalRepository(resolve(this.#io.cwd, this.#asked.repo ?? '.'), { above: true })
+    this.#repository ??= this.#open()
     const repository = this.#repository
     const id = await commitCalled(repository, commit)
     const titled = await titledIn(repository, id)
@@ -96,6 +90,16 @@ export class DeclaredSides {
     })
     const { targets } = await withProgress(this.#io, `rendering commit ${titled}`, rendering)
     return { name: isDirty ? `the work tree on ${titled}` : `commit ${titled}`, targets }
+  }
+
+  #open(): LocalRepository {
+    const folder = resolve(this.#io.cwd, this.#asked.repo ?? '.')
+    try {
+      return openLocalRepository(folder, { above: true })
+    } catch (e) {
+      // Who asks about a history may stand anywhere: a new repository is no answer.
+      throw isKubeNodeError(e) && e.code === 'KN1209' ? new KubeNodeError(backtestErrors.KN1209_fleet({ folder })) : e
+    }
   }
 
   async #findCage(): Promise<Cage> {
@@ -113,40 +117,4 @@ function objectsOf(targets: Targets, wanted: string, cluster: string): readonly 
   if (found === undefined)
     throw new KubeNodeError(backtestErrors.KN1344({ cluster, known: [...targets.keys()].join(', ') || 'none' }))
   return found.objects.map((o) => o.object)
-}
-
-const MAX_BYTES = 16 * 1024 * 1024
-
-function rulesIn(file: string, cwd: string): Declared {
-  const wrong = (why: string) => new KubeNodeError(backtestErrors.KN1346({ file, why }))
-  let text: string
-  try {
-    text = readBoundedText(resolve(cwd, file), MAX_BYTES)
-  } catch (cause) {
-    throw wrong(systemTrouble(cause))
-  }
-  const { documents, problems } = parseDocuments(text)
-  const [problem] = problems
-  if (problem !== undefined) throw wrong(`line ${problem.line}: ${problem.message}`)
-  const objects = documents
-    .flatMap(({ value }) => (isObject(value) && Array.isArray(value['items']) ? value['items'] : [value]))
-    .filter((o): o is Record<string, unknown> => isObject(o) && isObject(o['metadata']))
-  const declared = declaredIn(objects as unknown as readonly KubeObject[])
-  const validator = createValidator()
-  for (const object of [...(declared.rules ?? []), ...(declared.policies ?? [])]) {
-    const [first] = validator.problems(object.kind === 'NodeRemedier' ? nodeRemedier : defenderPolicy, object)
-    if (first !== undefined) throw wrong(`${object.kind} ${object.metadata.name}: ${formatProblem(first)}`)
-  }
-  return declared
-}
-
-/** A side without policies has those that the history recorded: a file of rules says nothing about them. */
-function declaredIn(objects: readonly KubeObject[]): Declared {
-  const rules = objects
-    .filter((o) => o.kind === 'NodeRemedier')
-    .map((o) => applyDefaults(nodeRemedier.schema, o) as NodeRemedier)
-  const policies = objects
-    .filter((o) => o.kind === 'DefenderPolicy')
-    .map((o) => applyDefaults(defenderPolicy.schema, o) as DefenderPolicy)
-  return { rules: rules.length === 0 ? undefined : rules, policies: policies.length === 0 ? undefined : policies }
 }

@@ -47,10 +47,13 @@ export interface Asked {
 export const percent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`
 
 export function findingsOf(result: BacktestResult, hits: readonly GateHit[], asked: Asked): Findings {
-  const { cluster, from, to, rows, nodes, unknownShare } = result
+  const { cluster, from, to, rows, nodes, unknownShare, isEmpty } = result
+  const what = isEmpty
+    ? 'nothing was recorded'
+    : `${counted(nodes, 'node')}, ${counted(rows, 'recorded change')}, nothing recorded ${percent(unknownShare)} of the time`
   return {
     title: `Rules of ${asked.change} against ${asked.base}, in cluster ${cluster}`,
-    about: `${timestamp(from)} to ${timestamp(to)}: ${counted(nodes, 'node')}, ${counted(rows, 'recorded change')}, nothing recorded ${percent(unknownShare)} of the time`,
+    about: `${timestamp(from)} to ${timestamp(to)}: ${what}`,
     calibration: calibrationText(result),
     isTrusted: isTrusted(result),
     tables: tablesOf(result),
@@ -62,15 +65,17 @@ export function findingsOf(result: BacktestResult, hits: readonly GateHit[], ask
 
 function calibrationText(result: BacktestResult): string {
   const { recorded, predicted, matched, exact, share } = result.calibration
+  if (result.isEmpty) return 'Calibration: nothing was recorded of any node, so nothing follows, and no gate is judged'
   if (recorded + predicted === 0)
     return 'Calibration: no repair was recorded and the base asks for none, so there is nothing to compare with'
   const exactly = exact === matched ? '' : `, ${exact} of them to the second`
-  const what = `Calibration: the base asks for ${predicted} repairs, ${recorded} were recorded, ${matched} are the same${exactly} (${percent(share)})`
+  const what = `Calibration: the base asks for ${counted(predicted, 'repair')}, ${recorded} ${wasWere(recorded)} recorded, ${matched} ${matched === 1 ? 'is' : 'are'} the same${exactly} (${percent(share)})`
   return isTrusted(result)
     ? what
     : `${what}. Not to be trusted: below ${percent(TRUSTED_SHARE)} the base does not explain what happened, and no gate is judged`
 }
 
+const wasWere = (n: number): string => (n === 1 ? 'was' : 'were')
 const both = (base: number, change: number): string => (base === change ? String(base) : `${base} → ${change}`)
 const minutes = (n: number): string => String(Math.round(n))
 

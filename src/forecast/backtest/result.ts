@@ -84,6 +84,8 @@ export interface BacktestResult {
   readonly to: number
   readonly rows: number
   readonly nodes: number
+  /** No node was recorded in that time, or it is one gap: nothing follows from it. */
+  readonly isEmpty: boolean
   /** Share of the time in which nothing was recorded. */
   readonly unknownShare: number
   readonly calibration: Calibration
@@ -105,4 +107,5 @@ export const MOST_EXAMPLES = 5
 /** Below it the rules do not explain what happened, and nothing follows from a comparison. */
 export const TRUSTED_SHARE = 0.95
 
-export const isTrusted = ({ calibration }: BacktestResult): boolean => calibration.share >= TRUSTED_SHARE
+export const isTrusted = ({ calibration, isEmpty }: BacktestResult): boolean =>
+  !isEmpty && calibration.share >= TRUSTED_SHARE

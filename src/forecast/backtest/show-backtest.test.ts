@@ -1,5 +1,5 @@
 // What the command prints and how it exits: a history that its base explains is judged, and one that it does not explain is not.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -113,6 +113,58 @@ test('the documented sample is read, and its rules explain its repairs', async (
   const sample = join(import.meta.dirname, '../../../rules/history/repairs.jsonl.gz')
   const { out } = await asked({ history: sample, baseRules: undefined, gates: false, seeds: 0 })
   expect(out).toContain('Calibration: the base asks for 13 repairs, 13 were recorded, 13 are the same (100%)')
+})
+
+describe('what would pass as no change is refused:', () => {
+  const broken = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text)
+    return name
+  }
+  test.each([
+    ['a file without an object', '', 'it has no NodeRemedier or DefenderPolicy'],
+    [
+      'objects of other kinds',
+      JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }),
+      'it has no NodeRemedier or DefenderPolicy',
+    ],
+    [
+      'a kind that is misspelled',
+      JSON.stringify({ ...reboots, kind: 'NodeRemidier' }),
+      'line 1: no kind "NodeRemidier" in kubenode.io/v1alpha1 (did you mean NodeRemedier?)',
+    ],
+    ['one name twice', `${JSON.stringify(reboots)}\n---\n${JSON.stringify(none)}\n`, 'it has NodeRemedier flaky twice'],
+    [
+      'an item without a kind',
+      JSON.stringify({ kind: 'List', items: [reboots, { metadata: { name: 'b' } }] }),
+      'line 1: it is no object with a kind and metadata',
+    ],
+  ])('%s', async (_, text, why) => {
+    const rules = broken('wrong.yaml', text)
+    expect((await asked({ rules })).ended).toContain(`KN1346: cannot read wrong.yaml as rules: ${why};`)
+    expect((await asked({ baseRules: rules })).ended).toContain('KN1346')
+  })
+})
+
+test.each([
+  ['cut off', (whole: Buffer) => whole.subarray(0, -100), /line \d+: the file is not gzip, or is cut off/],
+  ['not gzip', () => Buffer.from('hello'), /line 1: the file is not gzip, or is cut off/],
+])('a history that is %s is refused as such', async (_, of, why) => {
+  writeFileSync(join(folder, 'damaged.jsonl.gz'), of(readFileSync(history)))
+  const { ended } = await asked({ history: 'damaged.jsonl.gz' })
+  expect(ended).toMatch(/^KN17007: cannot read damaged.jsonl.gz as a history/)
+  expect(ended).toMatch(why)
+})
+
+test('a history without a node judges nothing, in any form of output', async () => {
+  const [head] = past.file(PAST_START + MINUTE)
+  writeFileSync(join(folder, 'empty.jsonl'), `${JSON.stringify(head)}\n`)
+  const empty = { history: 'empty.jsonl', baseRules: undefined }
+  const { out, ended } = await asked(empty)
+  expect(out).toContain('2026-10-01T00:01:00Z: nothing was recorded')
+  expect(ended).toMatch(/^KN1343: cannot judge the change: the history of prod-1 has no node/)
+  expect((await asked({ ...empty, output: 'junit' })).out).toMatch(/tests="6" failures="1"/)
+  expect((await asked({ ...empty, output: 'markdown' })).out).toContain('**✖ Not to be trusted**')
+  expect((await asked({ ...empty, gates: false })).ended).toBe('passed')
 })
 
 describe('a condition', () => {

@@ -77,6 +77,7 @@ function show(
       io.out(terminalText(found, io.width?.()))
   }
   if (gates.length === 0) return
+  if (result.isEmpty) throw new KubeNodeError(backtestErrors.KN1343_empty({ cluster: result.cluster }))
   if (!isTrusted(result))
     throw new KubeNodeError(
       backtestErrors.KN1343({ share: percent(result.calibration.share), needed: percent(TRUSTED_SHARE) }),

@@ -27,6 +27,7 @@ export interface ReviewNames {
 export interface ReviewFindings {
   readonly title: string
   readonly about: string
+  readonly headline: string
   readonly findings: readonly ReviewFinding[]
   readonly tables: readonly Table[]
   readonly notes: readonly string[]
@@ -40,9 +41,12 @@ const LEAST_HELPED = 0.5
 const FEWEST = 3
 
 export function reviewFindings(result: ReviewResult, names: ReviewNames): ReviewFindings {
-  const { cluster, from, to, windowMs, rows, nodes, unknownShare, rules } = result
+  const { cluster, from, to, windowMs, rows, nodes, unknownShare, isEmpty, rules } = result
   const length = to - from
   const asked = length < windowMs ? `, ${formatDuration(windowMs)} asked for` : ''
+  const seen = isEmpty
+    ? 'nothing was recorded'
+    : `${counted(nodes, 'node')}, ${counted(rows, 'recorded change')}, nothing recorded ${percent(unknownShare)} of the time`
   const findings = [
     ...rules.flatMap((rule) => ofRepairs(rule, names)),
     ...rules.flatMap((rule) => ofSilence(rule, result, names)),
@@ -51,7 +55,13 @@ export function reviewFindings(result: ReviewResult, names: ReviewNames): Review
   ]
   return {
     title: `Review of ${counted(rules.length, 'rule')} in cluster ${cluster}`,
-    about: `${timestamp(from)} to ${timestamp(to)} (${formatDuration(length)}${asked}): ${counted(nodes, 'node')}, ${counted(rows, 'recorded change')}, nothing recorded ${percent(unknownShare)} of the time`,
+    about: `${timestamp(from)} to ${timestamp(to)} (${formatDuration(length)}${asked}): ${seen}`,
+    headline:
+      findings.length > 0
+        ? `${findings.length} to look at`
+        : isEmpty
+          ? 'Nothing was recorded of any node, so nothing follows.'
+          : 'Nothing to do.',
     findings,
     tables: tablesOf(result),
     notes: [

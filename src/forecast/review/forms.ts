@@ -20,9 +20,6 @@ const byNext = ({ findings }: ReviewFindings): readonly Alike[] =>
     (all) => all.slice(0, 1).map(({ next, command }) => ({ all, next, ...defined({ command }) })),
   )
 
-const headline = ({ findings }: ReviewFindings): string =>
-  findings.length === 0 ? 'Nothing to do.' : `${findings.length} to look at`
-
 export function reviewText(review: ReviewFindings, width: number | undefined): string {
   const prose = (text: string): string => wrapped(printableLine(text), width ?? COLUMNS).join('\n')
   const findings = byNext(review).map(({ all, next, command }) =>
@@ -37,7 +34,7 @@ export function reviewText(review: ReviewFindings, width: number | undefined): s
     return `${title}\n${alignedRows(cells, width)}`
   })
   const head = `${prose(review.title)}\n${prose(review.about)}`
-  return `${[head, headline(review), ...findings, ...tables, review.notes.map(prose).join('\n')].join('\n\n')}\n`
+  return `${[head, review.headline, ...findings, ...tables, review.notes.map(prose).join('\n')].join('\n\n')}\n`
 }
 
 export function reviewMarkdown(review: ReviewFindings): string {
@@ -47,7 +44,7 @@ export function reviewMarkdown(review: ReviewFindings): string {
     '',
     escaped(review.about),
     '',
-    `**${headline(review)}**`,
+    `**${review.headline}**`,
     '',
     ...byNext(review).map(({ all, next, command }) => {
       const items = all.map(({ of, name, what }) => `- ${of} ${code(name)} ${escaped(what)}`).join('\n')

@@ -33,6 +33,8 @@ export interface ReviewResult {
   readonly rows: number
   readonly nodes: number
   readonly unknownShare: number
+  /** No node was recorded in that time, or it is one gap. */
+  readonly isEmpty: boolean
   readonly rules: readonly RuleReview[]
   /** Every recorded condition that meant trouble at least once. */
   readonly conditions: readonly ConditionReview[]

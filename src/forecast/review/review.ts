@@ -187,6 +187,7 @@ export class Review {
   #result(end: number): ReviewResult {
     const { cluster, windowMs, fleet } = this.#options
     const from = this.#begins ?? end
+    const unknownShare = end === from ? 0 : this.#gaps.blindMs(from, end) / (end - from)
     return {
       cluster,
       from,
@@ -194,7 +195,8 @@ export class Review {
       windowMs,
       rows: this.#rows,
       nodes: this.#nodes.size,
-      unknownShare: end === from ? 0 : this.#gaps.blindMs(from, end) / (end - from),
+      unknownShare,
+      isEmpty: this.#nodes.size === 0 || unknownShare === 1,
       rules: this.#ruleReviews(end),
       conditions: this.#conditionReviews(end),
       unset: fleet?.unset,

@@ -1,9 +1,14 @@
 // What the command prints: the documented sample as text, and data for programs.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { type ReviewAsked, showReview } from './show-review.ts'
 
 const root = join(import.meta.dirname, '../../..')
+
+const folder = mkdtempSync(join(tmpdir(), 'kubenode-review-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 async function printed(history: string, output: ReviewAsked['output']): Promise<string> {
   const out: string[] = []
@@ -39,4 +44,13 @@ test('a next step that several findings share is said once', async () => {
     expect(text.match(/has no rule/g)).toHaveLength(2)
     expect(text.match(/Next: declare a NodeRemedier/g)).toHaveLength(1)
   }
+})
+
+test('a history without a node concludes nothing', async () => {
+  const file = join(folder, 'empty.jsonl')
+  const head = { line: 'head', format: 'kubenode-history/2', cluster: 'prod-1', from: 0, to: 60_000 }
+  writeFileSync(file, `${JSON.stringify(head)}\n`)
+  const text = await printed(file, 'text')
+  expect(text).toMatch(/nothing was\s+recorded/)
+  expect(text).toContain('Nothing was recorded of any node, so nothing follows.')
 })

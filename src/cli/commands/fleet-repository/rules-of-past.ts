@@ -35,10 +35,10 @@ function registerBacktest(rules: Command, io: Io): void {
     .description('replay a recorded history under two versions of rules and policies, and compare what they ask for')
     .option('--fleet-cluster <name>', 'its name in the fleet, where it differs, as after --redact')
     .option('--base <rev>', 'compare with the rules of this commit; with those that the history recorded when left out')
-    .option('--base-rules <file>', 'compare with the rules and policies of this file')
+    .addOption(new Option('--base-rules <file>', 'compare with the rules and policies of this file').conflicts('base'))
     .option('--commit <rev>', 'the commit whose rules are judged', 'HEAD')
     .option('--dirty', 'judge the edits of the work tree as if they were committed')
-    .option('--rules <file>', 'judge the rules and policies of this file')
+    .addOption(new Option('--rules <file>', 'judge the rules and policies of this file').conflicts(['commit', 'dirty']))
     .option('--repo <dir>', 'the repository; the one around the current folder when left out')
     .option('--path <dir>', 'folder of the fleet in the repository', '.')
     .addOption(
