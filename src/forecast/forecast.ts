@@ -1,5 +1,6 @@
 // Simulates a cluster in memory until it is stable, and records on the way which machines switch when, what they wait for, and how long it takes.
 import { HOLD_REASONS } from '#permits/holds/names.ts'
+import { isOpen } from '#controllers/componentset/plan-context.ts'
 import type { Wait } from '#controllers/componentset/reporting/wait.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
@@ -100,8 +101,14 @@ const isAtRest = (world: World, sets: ReadonlySet<string>): boolean =>
     (s) => !sets.has(s.metadata.name ?? '') || isOver(s) || (s.status?.counts?.total ?? 0) === 0,
   )
 
+/** A set that is blocked because of one component rolls the others out to the end. */
 export const isOver = ({ status, metadata }: MachineComponentSet): boolean =>
-  status?.observedGeneration === metadata.generation && (status?.phase === 'Complete' || status?.phase === 'Blocked')
+  status?.observedGeneration === metadata.generation &&
+  (status?.phase === 'Complete' || (status?.phase === 'Blocked' && !(status.slices ?? []).some(isOpen)))
+
+/** What a set is blocked by: each component with its reason. */
+export const blockedText = ({ status }: MachineComponentSet): string =>
+  (status?.revisions?.blocked ?? []).map((b) => `${b.component}: ${b.reason ?? ''}`).join('; ')
 
 /** What a rollout did and waited for, in a forecast and in a simulation. */
 export class RolloutLog {
@@ -213,17 +220,23 @@ export class RolloutLog {
         }))
         .toSorted((a, b) => b.ms - a.ms),
       risk: this.#risk,
-      stuck: stuck.map(({ metadata: { name = '' }, status }) => {
-        const { predicate = 'Progressing', seen = '', unblock = '' } = status?.waitingFor ?? {}
-        // These permits exist only in memory, so no command can show them.
-        const [cure = ''] = unblock.split('; for details run ')
-        return { set: name, wait: { predicate: predicate as Wait['predicate'], seen, unblock: cure } }
-      }),
+      stuck: stuck.map((set) => ({ set: set.metadata.name ?? '', wait: lastWaitOf(set) })),
       skipped: wanted.flatMap(({ metadata: { name: set = '' }, status }) =>
         (status?.skipped ?? []).map(({ machine, reason }) => ({ set, machine, reason })),
       ),
     }
   }
+}
+
+function lastWaitOf(set: MachineComponentSet): Forecast['stuck'][number]['wait'] {
+  const { phase, waitingFor = {} } = set.status ?? {}
+  const { predicate = 'Progressing', seen = '', unblock = '' } = waitingFor as Partial<Wait>
+  // What its other components wait for is not why it does not finish.
+  if (phase === 'Blocked' && predicate !== 'RevisionFailed')
+    return { predicate: 'RevisionFailed', seen: blockedText(set), unblock: '' }
+  // These permits exist only in memory, so no command can show them.
+  const [cure = ''] = unblock.split('; for details run ')
+  return { predicate, seen, unblock: cure }
 }
 
 /** The switches themselves, which take most of the time if nothing else limits the rollout. */

@@ -13,8 +13,7 @@ interface Limit {
 }
 
 export class Creations {
-  /** How long orders waited in total. */
-  waitedMs = 0
+  readonly #waits: { readonly from: number; readonly to: number }[] = []
   readonly #limits: readonly Limit[]
 
   constructor(limits: readonly ProviderLimit[] = [], begin = 0) {
@@ -27,8 +26,13 @@ export class Creations {
   /** When the provider begins with a host that is ordered now. */
   order(now: number): number {
     const at = this.#turnAt(now)
-    this.waitedMs += at - now
+    this.#waits.push({ from: now, to: at })
     return at
+  }
+
+  /** How long orders waited in total until `end`; their turn may come after it. */
+  waitedMs(end: number): number {
+    return this.#waits.reduce((sum, { from, to }) => sum + Math.min(to, end) - from, 0)
   }
 
   /** Limits that overlap or follow each other all apply. */

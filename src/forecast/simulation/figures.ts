@@ -7,7 +7,7 @@ import type { RunResult } from './run-once.ts'
 export const SIMULATION_FIGURES: Readonly<Record<string, string>> = {
   complete: '1 if all sets that the commit changes were complete in time, otherwise 0',
   minutes: 'minutes until they were complete, or until the run ended',
-  blocked: 'sets that stopped because a version failed',
+  blocked: 'sets that stopped because a version failed, or made no progress within progressDeadline',
   'failed.switches': 'machines on which a bad version failed before its rollout stopped',
   'own.machines': 'the most machines that rollouts and repairs took out at once',
   'own.share': 'the largest share of the cluster that they took out at once',

@@ -308,7 +308,7 @@ class Run {
       faults: { begun: this.#faults.begun, open: this.#hosts.open, minutes: Math.round(this.#faults.ms / 60_000) },
       repairs: this.#repairs.sums,
       reclaimed: this.#reclaims.count,
-      creationWaitMs: this.#creations.waitedMs,
+      creationWaitMs: this.#creations.waitedMs(world.now),
       waits: [...brakes, ...ofRepairs].filter((b) => b.ms > 0).toSorted((a, b) => b.ms - a.ms),
       timeline: this.#timeline.entries,
       moreTimeline: this.#timeline.more,

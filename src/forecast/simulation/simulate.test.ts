@@ -53,16 +53,27 @@ const inventory: Inventory = {
 }
 
 interface Asked extends Partial<Scenario> {
+  readonly before?: KubeObject
   readonly after?: KubeObject
   readonly rules?: readonly NodeRemedier[]
   readonly policies?: readonly DefenderPolicy[]
   readonly seeds?: number
   readonly of?: Inventory
+  readonly mostMs?: number
 }
 
-function simulated({ after = NEXT, rules = [], policies = [], seeds = 2, of = inventory, ...scenario }: Asked) {
+function simulated({
+  before = SET,
+  after = NEXT,
+  rules = [],
+  policies = [],
+  seeds = 2,
+  of = inventory,
+  mostMs = 48 * HOUR,
+  ...scenario
+}: Asked) {
   const declared = (o: KubeObject) => applyDefaults(machineComponentSet.schema, o) as KubeObject
-  const { objects, changedSets } = expectedObjects({ ...of, policies }, [declared(SET)], [declared(after)])
+  const { objects, changedSets } = expectedObjects({ ...of, policies }, [declared(before)], [declared(after)])
   return simulate({
     name: 'test',
     objects,
@@ -71,7 +82,7 @@ function simulated({ after = NEXT, rules = [], policies = [], seeds = 2, of = in
     scenario: { description: 'a test', ...scenario },
     seeds,
     begin: START,
-    mostMs: 48 * HOUR,
+    mostMs,
   })
 }
 
@@ -99,6 +110,36 @@ test('a bad version stops after the machines of its first step', async () => {
   expect(unmet(result)).toEqual(['complete == 1'])
   expect(result.figures['failed.switches']).toMatchObject({ least: 1, most: 1 })
   expect(result.figures['blocked']).toMatchObject({ least: 1, most: 1 })
+})
+
+describe('a set that is blocked by one component', () => {
+  const two = (beacon: string, scribe: string) => componentSet({ beacon, scribe }, { progressDeadline: '30m' })
+  const of: Inventory = {
+    ...inventory,
+    sets: [two('1.0.0', '1.0.0')],
+    machines: machines.slice(0, 10).map((m) => {
+      const made = workingMachine(m.metadata.name ?? '', { versions: { beacon: '1.0.0', scribe: '1.0.0' } })
+      return {
+        ...m,
+        spec: { ...m.spec, ...made.spec },
+        status: { ...m.status, components: made.status?.components ?? [] },
+      }
+    }),
+    components: ['beacon', 'scribe'].flatMap((c) => [component(c, '1.0.0'), component(c, '1.1.0')]),
+  }
+  const asked: Asked = { of, before: two('1.0.0', '1.0.0'), after: two('1.1.0', '1.1.0'), seeds: 1 }
+
+  test('rolls the other one out to the end, and says why it does not finish', async () => {
+    const result = await simulated({ ...asked, badVersions: [{ component: 'beacon' }], expect: ['blocked == 0'] })
+    expect(result.stuck).toEqual([
+      expect.stringMatching(/^base: RevisionFailed, beacon: step 1 of \d+: 1 machine failed/),
+    ])
+    const timeline = result.unmet[0]?.run.timeline.map((t) => t.what).filter((t) => t.includes('Blocked')) ?? []
+    expect(timeline).toEqual([expect.stringMatching(/^set base is Blocked: beacon: step 1 of \d+: 1 machine failed/)])
+    const end = result.unmet[0]?.run.ms ?? 0
+    // Ten machines, one after the other, each for about a minute.
+    expect(end).toBeGreaterThan(10 * 60_000)
+  })
 })
 
 test('without the API nothing moves for as long as it is away', async () => {
@@ -272,6 +313,16 @@ describe('hosts that a provider reclaims', () => {
     ]
     expect(unmet(limited)).toEqual([])
     expect(free.figures['hosts.waited']?.most).toBe(0)
+  })
+
+  test('wait no longer than the simulation lasts', async () => {
+    const result = await simulated({
+      after: SET,
+      spotReclaims: [{ pick: { count: 2 }, notice: '0s' }],
+      providerLimits: [{ for: '200h', perHour: 0 }],
+      mostMs: 2 * HOUR,
+    })
+    expect(result.figures['hosts.waited']).toMatchObject({ least: 240, most: 240 })
   })
 })
 
