@@ -111,7 +111,10 @@ const stage = s.obj('One stage.', {
     '2%',
   ),
   minSuccessTime: s.fallback(f.duration('How long all clusters must stay healthy before the next stage opens.'), '15m'),
-  progressDeadline: s.fallback(f.duration('How long one cluster may take to become healthy.'), '1h'),
+  progressDeadline: s.fallback(
+    f.duration('How long one cluster may take to become healthy. Time in which it cannot be reached does not count.'),
+    '1h',
+  ),
   offlineDeadline: s.fallback(f.duration('How long an unreachable cluster is waited for before it is skipped.'), '30m'),
   before: s.optional(
     gates('Gates that must all pass at the same time before the stage opens; readings are those of its clusters.'),

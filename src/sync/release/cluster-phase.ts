@@ -101,10 +101,11 @@ function fromWaiting(
 
 function fromWork(
   { stage, member, now, ...input }: AdvanceInput,
-  plain: Plain,
+  before: Plain,
   old: WaitingFor | undefined,
 ): ClusterStatus {
   const { answer, digest } = member
+  const plain = answer?.kind === 'Seen' ? withoutSilence(before, now, old) : before
   // Time spent waiting for a decision does not count against the cluster.
   if (old?.predicate === 'PruneGuard' && answer?.kind === 'Seen' && answer.prune === undefined)
     return { ...plain, phase: 'Applying', since: timestamp(now) }
@@ -160,6 +161,18 @@ function fromWork(
     })
   return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
 }
+
+/** Time in which nobody could reach the cluster does not count against it. */
+function withoutSilence(plain: Plain, now: number, old: WaitingFor | undefined): Plain {
+  if (old === undefined || !SILENCE.has(old.predicate)) return plain
+  return { ...plain, since: timestamp(Date.parse(plain.since) + Math.max(0, now - Date.parse(old.since))) }
+}
+
+const SILENCE: ReadonlySet<string> = new Set<UnreachableReason>([
+  'ApiServerDown',
+  'CredentialsInvalid',
+  'ServerCertificateExpired',
+])
 
 /** An unhealthy cluster must become healthy again, and its soak restarts. */
 function fromHealthy(input: AdvanceInput, at: ClusterStatus, plain: Plain): ClusterStatus {

@@ -288,6 +288,16 @@ describe('a Release', () => {
     expect(isOver({ status: story.status ?? {} })).toBe(true)
   })
 
+  test('counts no time against a cluster in which nobody could reach it', () => {
+    const story = new Story(two({ offlineDeadline: '1h' }))
+    story.step({ a: refused })
+    story.steps(600, { a: silent })
+    story.steps(55, { a: refused })
+    expect(story.phases()).toBe('Progressing: a=Applying b=Waiting')
+    story.steps(10, { a: refused })
+    expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
+  })
+
   test('tells a cluster that refuses our credentials from one that does not answer', () => {
     const story = new Story({
       pipeline: pipelineOf([stage('test', ['a', 'x'], { maxConcurrency: 2 })]),
