@@ -70,10 +70,14 @@ const RENEW_AFTER = 1 / 3
  */
 export function isRenewalDue(permit: OperationPermit, nowMs: number): boolean {
   if (permit.status?.phase !== 'Granted') return false
-  const { renewTime, leaseSeconds } = permit.spec
-  const from = timeOf(renewTime ?? permit.status.decidedAt)
-  return Math.abs(nowMs - from) >= leaseSeconds * 1_000 * RENEW_AFTER
+  return Math.abs(nowMs - lastRenewal(permit)) >= permit.spec.leaseSeconds * 1_000 * RENEW_AFTER
 }
+
+/** Nobody renewed it for a whole lease: its requester did not run, or could not reach the API server. */
+export const wasUnattended = (permit: OperationPermit, nowMs: number): boolean =>
+  nowMs - lastRenewal(permit) > permit.spec.leaseSeconds * 1_000
+
+const lastRenewal = ({ spec, status }: OperationPermit): number => timeOf(spec.renewTime ?? status?.decidedAt)
 
 const timeOf = (text: string | undefined): number => (text === undefined ? 0 : Date.parse(text) || 0)
 

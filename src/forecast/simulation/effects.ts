@@ -10,7 +10,7 @@ import type { SetAction } from '#controllers/componentset/actions.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import { type Claim, desiredComponents } from '#controllers/machine/components/desired.ts'
 import { changedComponents, planOrders } from '#controllers/machine/components/orders.ts'
-import { timestamp } from '#lib/clock.ts'
+import { microTimestamp, timestamp } from '#lib/clock.ts'
 import { assertNever } from '#lib/errors.ts'
 
 export function revisionsAfter(
@@ -97,6 +97,11 @@ export function withOrders({ machine, isClosed, claims, permits, componentOf }: 
   const written = changedComponents(current, components, reports) ?? current
   return { ...machine, spec: { ...machine.spec, components: written } }
 }
+
+export const renewed = (permit: OperationPermit, now: number): OperationPermit => ({
+  ...permit,
+  spec: { ...permit.spec, renewTime: microTimestamp(now) },
+})
 
 /** In service, its phase says whether a component of it switches or is about to. */
 export function phased(machine: Machine): Machine {

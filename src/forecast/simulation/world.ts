@@ -28,7 +28,7 @@ import type { Node } from '#nodes/objects.ts'
 import { EndedPermits, isRefused } from '#permits/ended-for.ts'
 import type { Inventory } from '../inventory.ts'
 import { Agents, type Switches } from './agents.ts'
-import { requestedPermit, revisionsAfter, withResults } from './effects.ts'
+import { renewed, requestedPermit, revisionsAfter, withResults } from './effects.ts'
 import { rebootMs } from './reboot-time.ts'
 import { MachineTurns } from './machine-turns.ts'
 
@@ -277,8 +277,12 @@ export class World {
         const permit = this.permits.get(action.permit.metadata.name ?? '')
         return permit === undefined ? undefined : this.putPermit(withResults(permit, action))
       }
-      // A live requester's lease never expires; inspection pods do not run here.
-      case 'RenewPermit':
+      case 'RenewPermit': {
+        // Only its requester reads the time.
+        const permit = this.permits.get(action.permit.metadata.name ?? '')
+        return permit === undefined ? undefined : this.#keepPermit(renewed(permit, this.now))
+      }
+      // Inspection pods do not run here.
       case 'StartProbePod':
       case 'EndProbePod':
         return

@@ -15,7 +15,14 @@ import { ReadingMemo } from '#controllers/componentset/members/members.ts'
 import type { CheckResult } from '#controllers/componentset/inspection/inspections.ts'
 import type { SetAction } from '#controllers/componentset/actions.ts'
 import { claimOf } from '#controllers/machine/components/claims.ts'
-import { phased, requestedPermit, revisionsAfter, withOrders, withResults } from '#forecast/simulation/effects.ts'
+import {
+  phased,
+  renewed,
+  requestedPermit,
+  revisionsAfter,
+  withOrders,
+  withResults,
+} from '#forecast/simulation/effects.ts'
 import { type SetPlan, plan } from '#controllers/componentset/plan.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import { type Rules, rolloutRules } from '#controllers/componentset/slices/rules.ts'
@@ -143,8 +150,11 @@ export class RolloutModel {
         if (permit !== undefined) this.permits.set(name, withResults(permit, action))
         return
       }
-      case 'RenewPermit':
+      case 'RenewPermit': {
+        const permit = this.permits.get(action.permit.metadata.name ?? '')
+        if (permit !== undefined) this.permits.set(permit.metadata.name ?? '', renewed(permit, this.now))
         return
+      }
       default:
         assertNever(action)
     }

@@ -7,12 +7,13 @@ import { assertNever } from '#lib/errors.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
+import { without } from '#lib/without.ts'
 import { isNodeFrozen } from '#permits/holds/in-force.ts'
 import { renewalOf } from '#permits/holder.ts'
 import { endedWait, permitWait } from '#permits/permit-wait.ts'
 import { STAGING_REASONS } from '#api/protocol/staging-reasons.ts'
 import { stagingRefusal } from '#nodes/placement/staging-refusal.ts'
-import { hasEnded } from '#permits/permits.ts'
+import { hasEnded, wasUnattended } from '#permits/permits.ts'
 import type { MachineResult } from '#permits/let-go.ts'
 import type { SetAction } from '../actions.ts'
 import { reportOf } from '../revisions/blocks.ts'
@@ -123,7 +124,10 @@ function failedBefore({ reading, targetUid }: SliceMachine, { slice }: SliceView
 }
 
 function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally, givenUp }: SliceTurn): Moved {
-  const { slice, permit, machines } = view
+  const { permit, machines } = view
+  // Nobody was there to order and to hear: what did not happen meanwhile is not the version's fault, so the wait begins anew.
+  const wasAway = permit !== undefined && wasUnattended(permit, around.now)
+  const slice: Slice = wasAway ? without(view.slice, 'waitingFor') : view.slice
   const failed = machines.filter((m) => isFailed(m, around.isOutage)).length
   const hasNoPermit = permit === undefined || hasEnded(permit)
   // A result counts once it is in the permit. The machine was read again before that write.
@@ -136,7 +140,7 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
     machinesReported: isReported,
     failuresWithin: !isAbove,
     failuresAbove: isAbove,
-    deadlinePassed: !around.isOutage && !isHeldUp(machines) && around.now >= overdue,
+    deadlinePassed: !wasAway && !around.isOutage && !isHeldUp(machines) && around.now >= overdue,
     permitEnded: hasNoPermit,
     givenUp: givenUp !== undefined,
   }
