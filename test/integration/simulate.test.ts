@@ -123,8 +123,54 @@ test('one that does not hold fails the command, and shows the smallest seed with
   expect(err).toContain('not as expected: hopeful: minutes <= 60')
   expect(code).toBe(1)
   const report = await simulate('-o', 'junit')
-  expect(report.out).toMatch(/<testsuite name="hopeful" tests="1" failures="1">/)
-  expect(report.out).toMatch(/<testsuite name="bad" tests="2" failures="0">/)
+  expect(report.out).toMatch(/<testsuite name="hopeful" tests="1" failures="1" skipped="0">/)
+  expect(report.out).toMatch(/<testsuite name="bad" tests="2" failures="0" skipped="0">/)
+  // A parser makes one line of an attribute, and keeps the lines of a text.
+  expect(report.out).toMatch(
+    /<failure message="not true for 2 seeds; [^"\n]*">\s+0s  set base [^<]*\n\s+1m  outage of zone z1/,
+  )
+})
+
+describe('a scenario that breaks nothing', () => {
+  test('fails if it names what is not there', async () => {
+    scenario('typos', {
+      description: 'names that nothing has',
+      outages: [{ at: '1m', pick: { zone: 'zone-1' }, for: '3h' }],
+      badVersions: [{ component: 'becon' }],
+      expect: ['failed.switches == 0'],
+    })
+    const { code, out, err } = await simulate('typos')
+    expect(out).toContain('✖ outages 0: picks no machine; there is no zone zone-1 (known: z0, z1, z2)')
+    expect(out).toContain('✖ badVersions 0: the commit brings no becon (did you mean beacon?)')
+    expect(out).toContain('✖ 1 of 1 expectations hold, which proves nothing')
+    expect(err).toContain('not as expected: typos: outages 0: picks no machine')
+    expect(code).toBe(1)
+    const junit = await simulate('typos', '-o', 'junit')
+    expect(junit.out).toContain('<testsuite name="typos" tests="3" failures="2" skipped="0">')
+  })
+
+  test('says so if nothing rolls out', async () => {
+    const none = ['--commit', 'HEAD~1', '--base', 'HEAD~1'] as const
+    const { code, out } = await simulate('bad', ...none)
+    expect(out).toContain('12 machines, 2 seeds; nothing rolls out')
+    expect(out).toContain('⚠ no machine switched to beacon, so its bad version was not tried')
+    expect(out).not.toContain('A switch of')
+    expect(code).toBe(1)
+    expect((await simulate('--what-if', 'bad-rollout', ...none)).out).toContain(
+      'bad-rollout: no version can fail, because nothing rolls out',
+    )
+  })
+
+  test('is no passed test if it expects nothing', async () => {
+    const { out } = await simulate('--what-if', 'undisturbed', '-o', 'junit')
+    expect(out).toMatch(/<testsuite name="undisturbed" tests="1" failures="0" skipped="1">/)
+  })
+
+  test('is refused if it lasts no time', async () => {
+    const { code, err } = await simulate('bad', '--for', '0s')
+    expect(err).toContain('a duration longer than 0s')
+    expect(code).toBe(2)
+  })
 })
 
 test('the same question has the same answer, byte for byte', async () => {

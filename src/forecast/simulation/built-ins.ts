@@ -9,6 +9,7 @@ export function builtIn(name: WhatIf, { machines, sets }: WorldObjects, changedS
     case 'undisturbed':
       return { description: 'nothing happens but the rollout' }
     case 'bad-rollout': {
+      if (changedSets.length === 0) return { description: 'no version can fail, because nothing rolls out' }
       const changed = sets.filter((s) => changedSets.includes(s.metadata.name ?? ''))
       const components = new Set(changed.flatMap((s) => s.spec.components.map((c) => c.name)))
       return {

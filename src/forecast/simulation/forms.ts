@@ -42,11 +42,7 @@ const isShare = (name: string): boolean => /^(own|all)\.(share|zone|rack|pool)$/
 const valueText = (name: string, value: number): string => (isShare(name) ? percent(value) : String(value))
 
 function resultText(result: SimulationResult, width: number | undefined): string {
-  const { name, description, machines, seeds, complete, figures, waits, stuck, unmet, expected } = result
-  const verdict =
-    expected.length === 0
-      ? []
-      : [`${unmet.length === 0 ? '✔' : '✖'} ${expected.length - unmet.length} of ${expected.length} expectations hold`]
+  const { name, description, machines, seeds, complete, rollsOut, figures, waits, stuck, unmet } = result
   const rows = Object.entries(figures)
     .filter(([, { most }]) => most > 0)
     .map(([figure, { p50, p95, most }]) => [figure, ...[p50, p95, most].map((v) => valueText(figure, v))])
@@ -60,8 +56,8 @@ function resultText(result: SimulationResult, width: number | undefined): string
   return [
     shownLines([
       `${name}: ${description}`,
-      `  ${machines} machines, ${seeds} seeds; complete in ${complete} of ${seeds}`,
-      ...verdict.map((v) => `  ${v}`),
+      `  ${counted(machines, 'machine')}, ${counted(seeds, 'seed')}; ${rollsOut ? `complete in ${complete} of ${seeds}` : 'nothing rolls out'}`,
+      ...verdictLines(result).map((v) => `  ${v}`),
     ]).trimEnd(),
     table,
     ...waited,
@@ -70,33 +66,84 @@ function resultText(result: SimulationResult, width: number | undefined): string
   ].join('\n\n')
 }
 
-function unmetLines({ expectation, failed, seed, seen, run }: Unmet): readonly string[] {
+/** What can never happen comes first: what holds without it proves nothing. */
+function verdictLines({ unmet, expected, untested, notes }: SimulationResult): readonly string[] {
+  const isGood = unmet.length === 0 && untested.length === 0
+  const held = `${expected.length - unmet.length} of ${expected.length} expectations hold`
+  return [
+    ...untested.map((what) => `✖ ${what}`),
+    ...(expected.length === 0
+      ? []
+      : [untested.length > 0 ? `✖ ${held}, which proves nothing` : `${isGood ? '✔' : '✖'} ${held}`]),
+    ...notes.map((note) => `⚠ ${note}`),
+  ]
+}
+
+const unmetLines = (unmet: Unmet): readonly string[] => [
+  `✖ ${unmet.expectation}`,
+  `  ${seenText(unmet)}`,
+  ...timelineLines(unmet),
+]
+
+const seenText = ({ failed, seed, seen }: Unmet): string =>
+  `not true for ${counted(failed, 'seed')}; with seed ${seed}: ${seen.map(([name, value]) => `${name} is ${valueText(name, value)}`).join(', ')}`
+
+function timelineLines({ run }: Unmet): readonly string[] {
   const lines = run.timeline.slice(0, MOST_LINES)
   const more = run.timeline.length - lines.length + run.moreTimeline
   return [
-    `✖ ${expectation}`,
-    `  not true for ${counted(failed, 'seed')}; with seed ${seed}: ${seen.map(([name, value]) => `${name} is ${valueText(name, value)}`).join(', ')}`,
     ...lines.map(({ at, what }) => `  ${formatAge(at).padStart(8)}  ${what}`),
     ...(more > 0 ? [`  and ${more} more`] : []),
   ]
 }
 
-/** A test for each expectation, as CI systems show them. */
+interface TestCase {
+  readonly name: string
+  readonly failure?: { readonly message: string; readonly lines: readonly string[] } | undefined
+  readonly skipped?: string
+}
+
+/** A test for each expectation, as CI systems show them, and one for each part of a scenario that cannot happen. */
 export function junitOf({ assumed, results }: SimulationsShown): string {
   const properties =
     assumed === undefined ? [] : [`    <properties><property name="cluster" value="${xmlText(assumed)}"/></properties>`]
-  const suites = results.map(({ name, unmet, expected }) => {
-    const cases = expected.map((text) => {
-      const failure = unmet.find((u) => u.expectation === text)
-      const body = failure === undefined ? '' : `<failure message="${xmlText(unmetLines(failure).join('\n'))}"/>`
-      return `    <testcase classname="kubenode simulate ${xmlText(name)}" name="${xmlText(text)}">${body}</testcase>`
-    })
+  const suites = results.map((result) => {
+    const { name } = result
+    const cases = casesOf(result)
+    const failures = cases.filter((c) => c.failure !== undefined).length
+    const skipped = cases.filter((c) => c.skipped !== undefined).length
     return [
-      `  <testsuite name="${xmlText(name)}" tests="${expected.length}" failures="${unmet.length}">`,
+      `  <testsuite name="${xmlText(name)}" tests="${cases.length}" failures="${failures}" skipped="${skipped}">`,
       ...properties,
-      ...cases,
+      ...cases.map((one) => caseText(one, name)),
       '  </testsuite>',
     ].join('\n')
   })
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join('\n')}\n</testsuites>\n`
+}
+
+/** A suite without a test would pass unseen. */
+function casesOf({ unmet, expected, untested }: SimulationResult): readonly TestCase[] {
+  const impossible = untested.map((what): TestCase => {
+    const failure = { message: what, lines: ['What the scenario expects holds without it, so that it proves nothing.'] }
+    return expected.length === 0 ? { name: what, skipped: what } : { name: what, failure }
+  })
+  const judged = expected.map((text): TestCase => {
+    const found = unmet.find((u) => u.expectation === text)
+    return { name: text, failure: found && { message: seenText(found), lines: timelineLines(found) } }
+  })
+  const cases = [...impossible, ...judged]
+  return cases.length > 0
+    ? cases
+    : [{ name: 'expect', skipped: 'the scenario expects nothing: it ran, and nothing was judged' }]
+}
+
+function caseText({ name, failure, skipped }: TestCase, scenario: string): string {
+  const body =
+    failure === undefined
+      ? skipped === undefined
+        ? ''
+        : `<skipped message="${xmlText(skipped)}"/>`
+      : `<failure message="${xmlText(failure.message)}">${xmlText(failure.lines.join('\n'))}</failure>`
+  return `    <testcase classname="kubenode simulate ${xmlText(scenario)}" name="${xmlText(name)}">${body}</testcase>`
 }

@@ -96,9 +96,9 @@ function faultsOf(fault: Fault, machines: readonly Machine[], begin: number, ran
   })
 }
 
-/** Sorted by name first, so that the order of an inventory decides nothing. */
-function picked({ zone, rack, pool, names, count }: Pick, machines: readonly Machine[], random: Random): string[] {
-  const all = machines
+/** All that the pick allows, sorted by name, so that the order of an inventory decides nothing. */
+export const picksFrom = ({ zone, rack, pool, names }: Pick, machines: readonly Machine[]): string[] =>
+  machines
     .filter(
       ({ metadata, spec }) =>
         (zone === undefined || (spec.zone ?? metadata.labels?.[LABELS.zone]) === zone) &&
@@ -108,6 +108,10 @@ function picked({ zone, rack, pool, names, count }: Pick, machines: readonly Mac
     )
     .map((m) => m.metadata.name ?? '')
     .toSorted()
+
+function picked(pick: Pick, machines: readonly Machine[], random: Random): string[] {
+  const { count } = pick
+  const all = picksFrom(pick, machines)
   if (count === undefined) return all
   const wanted = Math.min(all.length, typeof count === 'number' ? count : shareOf(count, all.length))
   // The first places of a shuffle.

@@ -48,7 +48,11 @@ export interface RunResult {
   readonly stuck: readonly string[]
   /** Machines on which a bad version failed. */
   readonly failedSwitches: number
+  /** Components with a bad version to which a machine switched, whether it failed there or not. */
+  readonly triedBad: readonly string[]
   readonly slices: number
+  /** Components that switched on some machine. */
+  readonly switched: readonly string[]
   /** Taken out by rollouts and repairs. */
   readonly own: PeaksByPlace
   /** Also those that a fault or an outage took. */
@@ -102,6 +106,7 @@ class Run {
   readonly #waits = new Map<string, number>()
   readonly #newVersions: ReadonlySet<string>
   readonly #faults = { begun: 0, ms: 0 }
+  readonly #triedBad = new Set<string>()
   #failed = 0
   #completeAt: number | undefined
   readonly #quantumMs: number
@@ -237,6 +242,7 @@ class Run {
     if (!this.#newVersions.has(`${component}\n${version}`)) return 'Healthy'
     for (const bad of scenario.badVersions ?? []) {
       if (bad.component !== component) continue
+      this.#triedBad.add(component)
       if (luckOf(seed, `${machine}\n${component}\n${version}`) >= (bad.share ?? 1)) continue
       this.#failed++
       this.#timeline.add(this.#world.now, `${component} ${version} fails on ${machine}`)
@@ -302,7 +308,9 @@ class Run {
       blockedSets: changedSets.filter((name) => phaseOf(name) === 'Blocked'),
       stuck: stuck.map(({ set, wait }) => `${set}: ${wait.predicate}${wait.seen === '' ? '' : `, ${wait.seen}`}`),
       failedSwitches: this.#failed,
+      triedBad: [...this.#triedBad],
       slices: slices.length,
+      switched: [...new Set(slices.filter((s) => s.begun !== undefined).map((s) => s.component))],
       own: this.#peaks.own.result(),
       all: this.#peaks.all.result(),
       faults: { begun: this.#faults.begun, open: this.#hosts.open, minutes: Math.round(this.#faults.ms / 60_000) },

@@ -17,9 +17,15 @@ const shown = (value: unknown): string => (JSON.stringify(value) ?? 'nothing').s
 const text: Check = (v) => (typeof v === 'string' && v !== '' ? undefined : `is ${shown(v)}, not a text`)
 const duration: Check = (v) =>
   typeof v === 'string' && durationMs(v) !== undefined ? undefined : `is ${shown(v)}, not a duration such as 15m`
+/** None would end before anything happens. */
+const length: Check = (v) =>
+  duration(v) === undefined && durationMs(v as string) === 0 ? `is ${shown(v)}, not longer than 0s` : duration(v)
 const share: Check = (v) => (typeof v === 'number' && v >= 0 && v <= 1 ? undefined : `is ${shown(v)}, not from 0 to 1`)
+/** None would break nothing, so that everything it expects holds. */
+const shareOfBad: Check = (v) => (v === 0 ? 'is 0, so that no version is bad' : share(v))
 const count: Check = (v) =>
-  (typeof v === 'number' && Number.isInteger(v) && v > 0) || (typeof v === 'string' && /^\d+(\.\d+)?%$/.test(v))
+  (typeof v === 'number' && Number.isInteger(v) && v > 0) ||
+  (typeof v === 'string' && /^\d+(\.\d+)?%$/.test(v) && Number.parseFloat(v) > 0)
     ? undefined
     : `is ${shown(v)}, not a number or a share such as 5%`
 const rate: Check = (v) =>
@@ -72,7 +78,7 @@ const pick = object({
 const lasting = {
   at: { check: duration },
   pick: { check: pick, isNeeded: true as const },
-  for: { check: duration, isNeeded: true as const },
+  for: { check: length, isNeeded: true as const },
 }
 
 const scenario = object({
@@ -111,12 +117,12 @@ const scenario = object({
     check: listOf(
       object({
         component: { check: text, isNeeded: true },
-        share: { check: share },
+        share: { check: shareOfBad },
         ends: { check: choice(['RolledBack', 'Failed']) },
       }),
     ),
   },
-  until: { check: duration },
+  until: { check: length },
   expect: { check: listOf(text) },
 })
 

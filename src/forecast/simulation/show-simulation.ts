@@ -56,7 +56,7 @@ export async function showSimulation(names: readonly string[], asked: SimulateAs
     })
     results.push(await withProgress(io, `simulating ${name}`, simulating))
   }
-  const components = new Set(objects.sets.flatMap((s) => s.spec.components.map((c) => c.name)))
+  const components = new Set(results.flatMap((r) => r.switched))
   const shown = { cluster: now.cluster, commit, results, untimed: untimed(objects.sets, components) }
   show({ ...shown, ...defined({ assumed }) }, asked, io)
 }
@@ -78,7 +78,9 @@ async function writtenScenarios(
 function show(shown: Parameters<typeof terminalText>[0], { output }: SimulateAsked, io: Io): void {
   if (output === 'json') io.out(shownJson(shown))
   else io.out(output === 'junit' ? junitOf(shown) : terminalText(shown, io.width?.()))
-  const failed = shown.results.flatMap(({ name, unmet }) => unmet.map((u) => `${name}: ${u.expectation}`))
+  const failed = shown.results.flatMap(({ name, unmet, untested, expected }) =>
+    [...(expected.length === 0 ? [] : untested), ...unmet.map((u) => u.expectation)].map((why) => `${name}: ${why}`),
+  )
   if (failed.length === 0) return
   showProblem(io, `not as expected: ${failed.join('; ')}\n`)
   throw new Exit(EXIT_DIFFERENT)

@@ -1,7 +1,10 @@
 // Runs one scenario over several seeds, and judges what it expects. The smallest seed that fails is the counter-example.
+import type { Scenario } from '#api/scenario.ts'
 import type { Expression, Figures } from '../backtest/expression.ts'
 import { FIGURE_NAMES, type Spread, expectationOf, figuresOf, spreadOf } from './figures.ts'
 import { type RunRequest, type RunResult, runOnce } from './run-once.ts'
+import { untestedIn } from './untested.ts'
+import type { WorldObjects } from './world.ts'
 
 export interface SimulationRequest extends Omit<RunRequest, 'seed'> {
   readonly name: string
@@ -25,11 +28,19 @@ export interface SimulationResult {
   readonly machines: number
   readonly seeds: number
   readonly complete: number
+  /** Whether the commit changes anything. */
+  readonly rollsOut: boolean
   readonly figures: Readonly<Record<string, Spread>>
   /** What was waited for: milliseconds over the seeds. */
   readonly waits: readonly { readonly what: string; readonly ms: Spread }[]
   readonly stuck: readonly string[]
+  /** Components that switched on some machine. */
+  readonly switched: readonly string[]
   readonly expected: readonly string[]
+  /** Parts of the scenario that can never happen there: with them, nothing that it expects is proven. */
+  readonly untested: readonly string[]
+  /** What did not happen this time. */
+  readonly notes: readonly string[]
   readonly unmet: readonly Unmet[]
 }
 
@@ -44,16 +55,21 @@ export async function simulate({ name, seeds, ...request }: SimulationRequest): 
     runs.push(run)
   }
   const figures = runs.map(figuresOf)
+  const untested = untestedIn(scenario, objects)
   return {
     name,
     description: scenario.description,
     machines: objects.machines.length,
     seeds,
+    rollsOut: request.changedSets.length > 0,
     complete: runs.filter((r) => r.completeMs !== undefined).length,
     figures: Object.fromEntries(FIGURE_NAMES.map((f) => [f, spreadOf(figures.map((of) => of[f] ?? 0))])),
     waits: waitsOf(runs),
     stuck: [...new Set(runs.flatMap((r) => r.stuck))].slice(0, MOST_WAITS),
+    switched: [...new Set(runs.flatMap((r) => r.switched))].toSorted(),
     expected: expectations.map((e) => e.text),
+    untested,
+    notes: notesOf(scenario, objects, runs),
     unmet: expectations.flatMap((expectation) => unmetOf(expectation, runs, figures)),
   }
 }
@@ -71,6 +87,14 @@ function unmetOf(
   if (first === undefined) return []
   const seen = names.map((name) => [name, first.of[name] ?? 0] as const)
   return [{ expectation: text, failed: failed.length, seed: first.run.seed, seen, run: first.run }]
+}
+
+/** A rollout may wait, fail earlier or have nothing to do. */
+function notesOf({ badVersions = [] }: Scenario, { sets }: WorldObjects, runs: readonly RunResult[]): string[] {
+  const known = new Set(sets.flatMap((s) => s.spec.components.map((c) => c.name)))
+  const tried = new Set(runs.flatMap((r) => r.triedBad))
+  const untried = new Set(badVersions.map((b) => b.component)).difference(tried).intersection(known)
+  return [...untried].map((name) => `no machine switched to ${name}, so its bad version was not tried`)
 }
 
 /** A run that did not wait for it counts as zero. */

@@ -1,5 +1,6 @@
 // `kubenode simulate`: a commit on a copy of a cluster in memory, while a scenario breaks things. Contacts no cluster.
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { durationMs } from '#lib/duration.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { WHAT_IFS } from '#forecast/simulation/what-ifs.ts'
 import type { SimulateAsked } from '#forecast/simulation/show-simulation.ts'
@@ -53,12 +54,21 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option('--seeds <number>', 'runs of each scenario').argParser(wholeNumber(1, MOST_SEEDS)).default(SEEDS),
     )
-    .option('--for <duration>', 'how much time is simulated at most, unless the scenario has its own', LENGTH)
+    .addOption(
+      new Option('--for <duration>', 'how much time is simulated at most, unless the scenario has its own')
+        .argParser(longerThanNothing)
+        .default(LENGTH),
+    )
     .addOption(outputOption(['text', 'json', 'junit']).default('text'))
     .addOption(weakCageOption())
     .action(async (names: readonly string[], options: SimulateOptions) =>
       (await import('#forecast/simulation/show-simulation.ts')).showSimulation(names, { ...options, weakCageNote }, io),
     )
+}
+
+function longerThanNothing(text: string): string {
+  if ((durationMs(text) ?? 0) > 0) return text
+  throw new InvalidArgumentError('a duration longer than 0s, such as 90m or 48h')
 }
 
 function whatIfs(name: string, before: readonly string[] = []): readonly string[] {
