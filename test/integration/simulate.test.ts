@@ -211,6 +211,9 @@ describe('without an inventory', () => {
     expect((await simulateOn('bad', '--fleet-cluster', 'nope')).err).toMatch(
       /KN1347: cannot tell which cluster to simulate: the fleet declares MachineSets for hub/,
     )
+    expect((await simulate('bad', '--fleet-cluster', 'nope')).err).toMatch(
+      /KN1347: cannot tell which cluster of the fleet the inventory of hub belongs to: the fleet declares hub/,
+    )
     expect((await simulate('bad', '--machines', '3')).err).toMatch(/'--machines <number>' cannot be used with option/)
   })
 })
@@ -236,5 +239,19 @@ test('a mistake in a scenario is named with its file', async () => {
     join(folder, 'fleet/scenarios/odd.scenario.ts'),
     `export const scenario = { description: 'odd', expect: ['minuets < 3'] }`,
   )
-  expect((await simulate('odd')).err).toContain('did you mean minutes?')
+  expect((await simulate('odd')).err).toMatch(
+    /^KN1347: cannot load the scenario fleet\/scenarios\/odd.scenario.ts: scenario expect 0: there is no figure minuets \(did you mean minutes\?\); docs/,
+  )
+  scenario('odd', { description: 'odd', expect: ['complete == 1', 'minutes'] })
+  const { err: unread } = await simulate('odd')
+  expect(unread).toMatch(/odd.scenario.ts: scenario expect 1: cannot read the condition "minutes": a comparison/)
+  expect(unread).not.toContain('--fail-on')
+})
+
+test('a scenario that does not exist is named with the one that was meant', async () => {
+  for (const name of ['bda', 'fleet/bda.scenario.ts']) {
+    const { code, err } = await simulate(name)
+    expect(err).toContain(`KN1347: there is no scenario ${name} in ${join(folder, 'fleet')} (did you mean bad?)`)
+    expect(code).toBe(2)
+  }
 })

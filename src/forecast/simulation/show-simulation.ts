@@ -13,7 +13,6 @@ import { findCage } from '#sync/render/cage.ts'
 import { expectedObjects } from '../objects.ts'
 import { builtIn } from './built-ins.ts'
 import { untimed } from './durations.ts'
-import { expectationOf } from './figures.ts'
 import { junitOf, terminalText } from './forms.ts'
 import { type NamedScenario, scenarioFiles } from './scenario-files.ts'
 import { type SimulationResult, simulate } from './simulate.ts'
@@ -32,8 +31,6 @@ export async function showSimulation(names: readonly string[], asked: SimulateAs
   const mostMs = parseDuration(asked.for)
   const { whatIf = [] } = asked
   const written = names.length === 0 && whatIf.length > 0 ? [] : await writtenScenarios(names, asked, io)
-  // Before a minute of work: what cannot be judged.
-  for (const { scenario } of written) scenario.expect?.forEach(expectationOf)
   const { now, before, after, commit, assumed } = await triedOn(asked, io)
   const expected = expectedObjects(now, before, after)
   const { objects, changedSets } = expected

@@ -45,10 +45,22 @@ export function triedOn(asked: TriedAsked, io: Io): Promise<Tried> {
 async function onInventory(asked: TriedAsked, now: Inventory, io: Io): Promise<Tried> {
   const sides = new DeclaredSides(asked, io)
   const isDirty = asked.dirty === true
-  const after = await sides.objects({ commit: asked.commit, isDirty }, now.cluster)
+  const { name, targets } = await sides.targets({ commit: asked.commit, isDirty })
+  const cluster = clusterOf(now.cluster, targets, asked.fleetCluster)
   const base = asked.base ?? (isDirty ? asked.commit : await parentOf(asked, io))
-  const before = base === undefined ? { objects: [] } : await sides.objects({ commit: base }, now.cluster)
-  return { now, before: before.objects, after: after.objects, commit: after.name }
+  const before = base === undefined ? [] : objectsIn((await sides.targets({ commit: base })).targets, cluster)
+  return { now, before, after: objectsIn(targets, cluster), commit: name }
+}
+
+/** A fleet that has rules for one cluster needs no name. */
+function clusterOf(cluster: string, targets: Targets, wanted: string | undefined): string {
+  if (targets.has(wanted ?? cluster)) return wanted ?? cluster
+  const withRules = [...targets].filter(([, { objects }]) => objects.some((o) => o.object.kind === 'NodeRemedier'))
+  const [only, ...others] = withRules
+  if (wanted === undefined && only !== undefined && others.length === 0) return only[0]
+  throw new KubeNodeError(
+    simulationErrors.KN1347_inventory({ cluster, known: [...targets.keys()].join(', ') || 'none' }),
+  )
 }
 
 async function parentOf({ repo, commit }: TriedAsked, io: Io): Promise<string | undefined> {

@@ -26,7 +26,12 @@ export async function loadModules(
   const files = folderFiles(dirname(folder), [...new Set([name, ...NEIGHBORS])])
   const entry = entries.map((path) => `${name}/${path}`)
   const end = await runCaged(options.cage, { files, entry, release: '', now: NOW, seed: SEED }, options.limits)
-  const { answer } = await inSlices(answering(end, `load the files of ${options.shown}`))
+  // A file that exceeds a limit ends the run of all of them: which one, only a run of each by itself tells.
+  if (end.kind !== 'Answered' && entries.length > 1)
+    for (const one of entries) await loadModules(folder, [one], options)
+  const [one, ...others] = entries
+  const what = one !== undefined && others.length === 0 ? `${options.shown}/${one}` : `the files of ${options.shown}`
+  const { answer } = await inSlices(answering(end, `load ${what}`))
   return new Map(entries.map((path) => [path, moduleOf(answer.modules.get(`${name}/${path}`), files)]))
 }
 
