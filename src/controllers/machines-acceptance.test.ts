@@ -107,6 +107,7 @@ test('a failed attempt is repeated after a minute, and the last one says why and
   })
   for (const [type, status] of [
     ['Stalled', 'True'],
+    ['Reconciling', 'False'],
     ['Ready', 'False'],
   ] as const)
     expect(conditionOf(w, name, type)).toMatchObject({

@@ -43,6 +43,39 @@ test('a component that fails at the version it should have is named with that ve
   expect(whyLines(object as unknown as KubeObject, NOW)).toContain('Component scribe 1.0.0 is Degraded: CrashLooping')
 })
 
+describe('what a program printed is shown line by line', () => {
+  const output = '--after-repair\nbad page at 0x42\n\nexited with 3'
+  const printed = ['  | --after-repair', '  | bad page at 0x42', '  | exited with 3']
+  const lines = (kind: string, status: object) =>
+    whyLines({ kind, metadata: { name: 'm-1' }, status } as unknown as KubeObject, NOW)
+
+  test('by a step of a repair', () => {
+    const step = (text: string) => ({
+      index: 1,
+      operation: 'runScript',
+      executor: 'agent',
+      outcome: 'Failed',
+      output: text,
+    })
+    expect(lines('Machine', { steps: [step(output)] })).toEqual([
+      'machine/m-1',
+      'Step 1 runScript by agent: Failed',
+      ...printed,
+    ])
+    expect(lines('Machine', { steps: [step('timed out\n')] })).toContain('Step 1 runScript by agent: Failed: timed out')
+  })
+
+  test('by the acceptance of a node', () => {
+    const acceptance = { phase: 'Failed', wanted: 'script check-memory', attempt: 2, output }
+    expect(lines('Machine', { acceptance })).toEqual([
+      'machine/m-1',
+      'Attempt 2 of script check-memory did not pass',
+      ...printed,
+    ])
+    expect(lines('Machine', { acceptance: { ...acceptance, phase: 'Passed' } })).not.toContain(printed[0])
+  })
+})
+
 test('slices that wait for the same are shown once, with their number and the longest wait', () => {
   const object = {
     apiVersion: 'kubenode.io/v1alpha1',

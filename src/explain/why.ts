@@ -213,21 +213,35 @@ function partFindings(object: KubeObject, moment: Moment): readonly Finding[] {
         .map((w) => `: ${w}`)
         .join('')}`,
       ...(HAS_FAILED.has(text(c['state'])) && { urgency: 'Failed' }),
-      below: notesOf([
-        ...orderedBy(object, text(c['name'])),
-        ...text(c['output'])
-          .split('\n')
-          .filter((l) => l !== '')
-          .map((l) => `| ${l}`),
-      ]),
+      below: notesOf([...orderedBy(object, text(c['name'])), ...outputLines(c['output'])]),
     }))
   const steps = objectsIn(status['steps'])
     .filter((s) => text(s['outcome']) !== 'Succeeded')
-    .map(
-      (s) =>
-        `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || `running${since(s['startedAt'], now)}`}${text(s['output']) === '' ? '' : `: ${text(s['output'])}`}`,
-    )
-  return [...slices, ...stages, ...clusters, ...commits, ...prunes, ...verdicts, ...components, ...notesOf(steps)]
+    .map((s): Finding => {
+      const how = text(s['outcome']) || `running${since(s['startedAt'], now)}`
+      const output = outputLines(s['output'])
+      const isShort = output.length <= 1
+      return {
+        text: `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${how}${isShort && output.length > 0 ? `: ${text(s['output']).trim()}` : ''}`,
+        ...(!isShort && { below: notesOf(output) }),
+      }
+    })
+  const acceptance = acceptanceFindings(fieldsOf(status['acceptance']))
+  return [...slices, ...stages, ...clusters, ...commits, ...prunes, ...verdicts, ...components, ...acceptance, ...steps]
+}
+
+/** What a program printed, line by line. */
+const outputLines = (output: unknown): readonly string[] =>
+  text(output)
+    .split('\n')
+    .filter((l) => l.trim() !== '')
+    .map((l) => `| ${l}`)
+
+/** The wait of the machine has the last line only. */
+function acceptanceFindings({ phase, wanted, attempt, output }: Fields): readonly Finding[] {
+  const lines = outputLines(output)
+  if ((phase !== 'Failed' && phase !== 'Waiting') || lines.length === 0) return []
+  return [{ text: `Attempt ${text(attempt)} of ${text(wanted)} did not pass`, below: notesOf(lines) }]
 }
 
 /** A component that fails at the version it should have has no other one. */

@@ -286,7 +286,11 @@ const WAITS: Readonly<Record<string, Reason>> = {
 
 const SETTLED: ReadonlySet<MachinePhase> = new Set(['Ready', 'NotReady', 'Lost', 'Failed'])
 
-function reconcilingOf({ hold }: Seen, plan: MachinePlan, phase: MachinePhase): WantedCondition {
+function reconcilingOf(seen: Seen, plan: MachinePlan, phase: MachinePhase): WantedCondition {
+  const { hold } = seen
+  const notAccepted = acceptanceStall(seen)
+  const isMoving = phase === 'Deleting' || phase === 'Draining' || plan.waiting !== undefined
+  if (notAccepted !== undefined && !isMoving) return condition('Reconciling', 'False', 'AcceptanceFailed', notAccepted)
   if (plan.waiting !== undefined) {
     const held: Reason = hold?.spec.effect === 'Pause' ? 'HoldPause' : 'HoldFreeze'
     const reason =
