@@ -117,9 +117,9 @@ const lineOf = ({ tone, text }: ContentLine): DiffLine => ({
 })
 
 /** Undefined if nothing was predicted. */
-export function predictedPlan({ outlook, oneWay }: MadePlan, takenAt: number): PredictedPlan | undefined {
+export function predictedPlan({ outlook, oneWay, shown }: MadePlan, takenAt: number): PredictedPlan | undefined {
   if (outlook === undefined) return undefined
-  const lines = outlookLines(outlook, oneWay)
+  const lines = outlookLines(outlook, oneWay, shown)
   const texts = (is: (typeof lines)[number]['is']) => lines.filter((l) => l.is === is).map((l) => printableLine(l.text))
   return {
     takenAt,

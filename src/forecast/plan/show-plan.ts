@@ -144,7 +144,7 @@ async function textFor({ repository, made, ...seen }: PlanSeen, { cluster }: Pla
     loosenedText(loosened) +
     oneWayText(oneWay) +
     returnsText(easyReturns) +
-    (outlook === undefined ? '' : outlookText(outlook, oneWay))
+    (outlook === undefined ? '' : outlookText(outlook, oneWay, shown))
   )
 }
 

@@ -223,6 +223,19 @@ test('a rollout that something stops for good has no time, and the line says wha
   expect(text).not.toMatch(/28|slowed most/)
 })
 
+test('a changed rule is named as what is not predicted', () => {
+  const outlook = outlookOf([], { pipelines: [], clusters: [] }, [])
+  const rule = { group: 'kubenode.io', kind: 'NodeRemedier', name: 'stuck' }
+  const changes = ['test', 'prod'].map((cluster) => ({
+    cluster,
+    changes: [{ ref: rule, change: 'added', fields: [], more: 0 }],
+  })) as unknown as Parameters<typeof outlookText>[2]
+  expect(outlookText(outlook, [], changes)).toContain(
+    '  ! 1 rule of repairs changes: what is repaired from then on is not predicted\n',
+  )
+  expect(outlookText(outlook)).not.toContain('rule')
+})
+
 test.each<readonly [string, Accuracy, readonly string[]]>([
   [
     'its median and of how many',

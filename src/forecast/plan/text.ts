@@ -25,6 +25,7 @@ import { type Outlook, whileHeld } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
 import { clusterTimeText, oneWayLines, stepsText, timeText } from './spans.ts'
 import { plainOf } from './rich-text.ts'
+import { unpredictedRules } from './what-changes.ts'
 import { someOf } from '#lib/some-of.ts'
 
 const MARKS = { added: '+', changed: '~', removed: '-' } as const
@@ -68,12 +69,21 @@ const OUTLOOK_MARKS: Readonly<Record<OutlookLine['is'], string>> = {
 }
 
 /** The commit's predicted effect on machines. */
-export const outlookText = (outlook: Outlook, oneWay: readonly OneWay[] = []): string =>
-  ['', ...outlookLines(outlook, oneWay).map(({ is, text }) => `${OUTLOOK_MARKS[is]}${text}`)]
+export const outlookText = (
+  outlook: Outlook,
+  oneWay: readonly OneWay[] = [],
+  changes: readonly ClusterDifference[] = [],
+): string =>
+  ['', ...outlookLines(outlook, oneWay, changes).map(({ is, text }) => `${OUTLOOK_MARKS[is]}${text}`)]
     .map((l) => shownLine(l))
     .join('')
 
-export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): readonly OutlookLine[] {
+export function outlookLines(
+  outlook: Outlook,
+  oneWay: readonly OneWay[],
+  changes: readonly ClusterDifference[] = [],
+): readonly OutlookLine[] {
+  const rules = unpredictedRules(changes)
   return [
     { is: 'Head', text: headText(outlook) },
     ...(outlook.hub === undefined ? [] : [{ is: 'Cluster', text: hubTurnText(outlook.hub) } as const]),
@@ -83,6 +93,7 @@ export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): reado
     ...outlookFindings(outlook, oneWay).map(
       ({ level, words }) => ({ is: level === 'Notes' ? 'Note' : 'Warning', text: plainOf(words) }) as const,
     ),
+    ...(rules === '' ? [] : [{ is: 'Warning', text: rules } as const]),
   ]
 }
 
