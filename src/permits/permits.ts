@@ -73,7 +73,7 @@ export function isRenewalDue(permit: OperationPermit, nowMs: number): boolean {
   return Math.abs(nowMs - lastRenewal(permit)) >= permit.spec.leaseSeconds * 1_000 * RENEW_AFTER
 }
 
-/** Nobody renewed it for a whole lease: its requester did not run, or could not reach the API server. */
+/** No renewal for a whole lease: its requester did not run, or could not reach the API server. */
 export const wasUnattended = (permit: OperationPermit, nowMs: number): boolean =>
   nowMs - lastRenewal(permit) > permit.spec.leaseSeconds * 1_000
 

@@ -162,7 +162,7 @@ function fromWork(
   return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
 }
 
-/** Time in which nobody could reach the cluster does not count against it. */
+/** Time in which the cluster could not be reached does not count against it. */
 function withoutSilence(plain: Plain, now: number, old: WaitingFor | undefined): Plain {
   if (old === undefined || !SILENCE.has(old.predicate)) return plain
   return { ...plain, since: timestamp(Date.parse(plain.since) + Math.max(0, now - Date.parse(old.since))) }

@@ -125,7 +125,7 @@ function failedBefore({ reading, targetUid }: SliceMachine, { slice }: SliceView
 
 function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally, givenUp }: SliceTurn): Moved {
   const { permit, machines } = view
-  // Nobody was there to order and to hear: what did not happen meanwhile is not the version's fault, so the wait begins anew.
+  // The controllers were away, so machines got no orders and no report was heard. That is not the version's fault, so the wait begins again.
   const wasAway = permit !== undefined && wasUnattended(permit, around.now)
   const slice: Slice = wasAway ? without(view.slice, 'waitingFor') : view.slice
   const failed = machines.filter((m) => isFailed(m, around.isOutage)).length
