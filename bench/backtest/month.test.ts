@@ -14,14 +14,14 @@ test.each([
     transitions: 20_000,
     seeds: 2,
     jobs: [64, 62, 2, 4],
-    digest: 'e978a2657a478b9ea30f732ca14cab7cc1457eb33064bfd719ec338590a77699',
+    digest: 'cbf92998eff85e73b041c937a2a66b753b1b35755a14e365d22f533e4860fced',
   },
   {
     nodes: 600,
     transitions: 12_000,
     seeds: 0,
     jobs: [38, 38, 0, 2],
-    digest: '31c209ea7010e4e4e4a826c2cead6e154c46c6214a8a1e2dc7604fc5e8e903ed',
+    digest: 'b31b53755f24452697e7613101dec417f9e98c3bbfcecb12c66cdbd841ffd2dc',
   },
 ])('$nodes nodes, $transitions transitions, $seeds seeds', async ({ nodes, transitions, seeds, jobs, digest }) => {
   const policies = [policyOf('budget', { budgets: [{ max: '1%', of: 'unavailable' }] })]

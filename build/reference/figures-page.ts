@@ -9,7 +9,7 @@ export const figuresPage = (): string =>
   join([
     '# Figures of replays and simulations',
     '<!-- Generated from src/forecast by npm run gen. -->',
-    'Conditions compare these with numbers or percentages (`>`, `<`, `>=`, `<=`, `==`, `!=`), joined by `and`, `or` and `not`.',
+    'Conditions compare these with numbers or percentages (`>`, `<`, `>=`, `<=`, `==`, `!=`), joined by `and`, `or` and `not`. A share, such as `budget.share` or `own.zone`, is compared with a percentage, everything else with a number.',
     '## Of a replay',
     'For `kubenode rules backtest --fail-on`: [a change of rules, replayed](../operations/backtest.md).',
     rows(BACKTEST_FIGURES),

@@ -6,6 +6,10 @@ export const backtestErrors = errorTable({
     text: 'cannot read the repository of the fleet: {folder} has no .git',
     next: 'name the repository with --repo; kubenode rules backtest reads a file of rules too, with --rules',
   },
+  KN17006_end: {
+    text: 'the time from {from} to {to} ends before it begins',
+    next: 'correct --since or --until: durations such as 3d count back from the end of the history, {end}',
+  },
   KN1342: {
     text: 'cannot read the condition {text}: {why}',
     next: "write figures and numbers, as in --fail-on 'added.reboots > 5 or needless.share > 10%'",

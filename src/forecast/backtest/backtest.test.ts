@@ -126,6 +126,42 @@ describe('the shipped gate refuses', () => {
   })
 })
 
+test('a misspelled condition drops repairs, and a rule that is removed on purpose passes', async () => {
+  const past = fleet()
+  past.condition(PAST_START + HOUR, 'n1', 'Dead', 'True')
+  past.condition(PAST_START + 3 * HOUR, 'n1', 'Dead', 'False')
+  const base = [remedierOf('dead', 'Dead')]
+  const dropped = [{ rule: 'dead', repairs: 1 }]
+  const misspelled = await compared(past.lines(), { base, change: [remedierOf('other', 'Ded')] })
+  expect(misspelled).toMatchObject({
+    dropped,
+    unreported: [{ rule: 'other', types: [{ type: 'Ded', meant: 'Dead' }] }],
+  })
+  expect(hits(misspelled)).toEqual(['dropped.unreported > 0'])
+  const removed = await compared(past.lines(), { base, change: [remedierOf('other', 'FanStuck')] })
+  expect(removed).toMatchObject({ dropped, unreported: [{ rule: 'other', types: [{ type: 'FanStuck' }] }] })
+  expect(hits(removed)).toEqual([])
+  const renamed = await compared(past.lines(), { base, change: [remedierOf('renamed', 'Dead')] })
+  expect(renamed).toMatchObject({ dropped: [], unreported: [] })
+})
+
+test('a fault counts on both sides alike, whichever rule reads it, until a repair ends it', async () => {
+  const past = fleet()
+  past.condition(PAST_START + HOUR, 'n1', 'Dead', 'True')
+  past.condition(PAST_START + 3 * HOUR, 'n1', 'Dead', 'False')
+  const dead = remedierOf('dead', 'Dead')
+  const other = remedierOf('other', 'FanStuck')
+  for (const [base, change] of [
+    [[dead], []],
+    [[], [dead]],
+    [[dead], [dead, other]],
+  ] as const) {
+    const { closed } = await compared(past.lines(), { base, change, seeds: 1 })
+    expect(closed?.base.faultMinutes).toEqual({ median: 120, p95: 120 })
+    expect(closed?.change.faultMinutes).toEqual({ median: 120, p95: 120 })
+  }
+})
+
 test('without a change nothing is added, removed or moved', async () => {
   const past = fleet()
   for (let n = 0; n < 12; n++) {

@@ -11,12 +11,12 @@ import { ruleOf } from '#controllers/remedy/repairs/history.ts'
 import type { DeedLine } from '#history/deeds/chain.ts'
 import type { GapLine, HistoryLine } from '#history/lines/line.ts'
 import { defined } from '#lib/defined.ts'
-import { jsonEqual } from '#lib/json.ts'
 import { maintainedBy } from '#nodes/faults/maintenance.ts'
 import { repairsFact } from '#nodes/faults/repairs.ts'
-import { widestBudget } from './budgets.ts'
+import { budgetsOf, widestLoosened, widestOf } from './budgets.ts'
 import { ClosedSide } from './closed.ts'
 import { Comparison } from './comparison.ts'
+import { doubtsOf } from './doubts.ts'
 import { Downs } from './downs.ts'
 import { Gaps } from './gaps.ts'
 import { Measured } from './measured.ts'
@@ -30,7 +30,7 @@ import { type ReadByRules, RuleSet, isReadTopic, readByRules } from './rule-set.
 import type { Surroundings } from './run.ts'
 import { SAME_WITHIN_MS, workKey } from './replayed-job.ts'
 import { OpenSide } from './side.ts'
-import { SIDES, type Side, Verdicts, isSameRule } from './verdicts.ts'
+import { SIDES, type Side, Verdicts } from './verdicts.ts'
 
 /** Undefined: as the history recorded them over time. */
 export interface Declared {
@@ -44,6 +44,8 @@ export interface BacktestOptions {
   readonly change: Declared
   /** Replays of the closed loop; none if 0. */
   readonly seeds: number
+  /** What is observed then was known before, and is no change. */
+  readonly asked?: number
 }
 
 export class Backtest {
@@ -73,6 +75,8 @@ export class Backtest {
   readonly #approvals = new Map<string, Approval>()
   readonly #maintenance = new Map<string, MaintenanceEvent>()
   readonly #uids = new Map<string, string>()
+  /** By name of a rule; until the rules change. */
+  readonly #types = new Map<string, ReadonlySet<string>>()
   #around: Surroundings
   #begins: number | undefined
   #hasNodes = false
@@ -92,7 +96,13 @@ export class Backtest {
     this.#policies = { base: new PolicySet(base.policies), change: new PolicySet(change.policies) }
     this.#sides = { base: this.#openSide('base'), change: this.#openSide('change') }
     const closed = (side: Side) =>
-      new ClosedSide({ rules: this.#rules[side], measured: this.#measured, familyOf: (r) => this.#familyOf(r), seeds })
+      new ClosedSide({
+        rules: this.#rules[side],
+        measured: this.#measured,
+        familyOf: (r) => this.#familyOf(r),
+        isSameFault: (a, b) => this.#isSameFault(a, b),
+        seeds,
+      })
     this.#closed = seeds === 0 ? undefined : { base: closed('base'), change: closed('change') }
     this.#around = this.#surroundings()
   }
@@ -118,7 +128,7 @@ export class Backtest {
     const isFirst = this.#begins === undefined
     this.#begins ??= at
     this.#now = at
-    this.#rows += rows
+    if (!isFirst || at !== this.#options.asked) this.#rows += rows
     for (const gap of gaps) this.#takeGap(gap)
     for (const deed of deeds) this.#takeDeed(deed)
     if (changes.length > 0) this.#takeChanges(changes, isFirst)
@@ -158,9 +168,10 @@ export class Backtest {
         this.#permitWorld(),
       )
     }
-    if (this.#closed !== undefined)
-      for (const side of SIDES)
-        this.#closed[side].step(now, () => this.#verdicts.of(side), this.#verdicts.versionOf(side), this.#around)
+    if (this.#closed === undefined) return
+    const faults = { version: this.#verdicts.faultsVersion, nodes: () => this.#verdicts.faults() }
+    for (const side of SIDES)
+      this.#closed[side].step(now, () => this.#verdicts.of(side), this.#verdicts.versionOf(side), this.#around, faults)
   }
 
   #judge(now: number): Promise<void> {
@@ -209,6 +220,7 @@ export class Backtest {
           this.#fleet.note(kind, name, object)
         return kind === 'Machine' ? void this.#uids.set(name, subject.uid) : undefined
       case 'NodeRemedier':
+        this.#types.clear()
         for (const side of SIDES)
           if (this.#options[side].rules === undefined) this.#rules[side].put(name, object as NodeRemedier | undefined)
         return
@@ -335,6 +347,20 @@ export class Backtest {
     }
   }
 
+  #isSameFault(a: string, b: string): boolean {
+    return !this.#typesOf(a).isDisjointFrom(this.#typesOf(b))
+  }
+
+  /** Conditions that rules of this name read, on either side. */
+  #typesOf(rule: string): ReadonlySet<string> {
+    const known = this.#types.get(rule)
+    if (known !== undefined) return known
+    const found = SIDES.flatMap((side) => this.#rules[side].active().filter((a) => a.name === rule))
+    const types = new Set(found.flatMap((a) => [...(readByRules([a.rule]).types ?? [])]))
+    this.#types.set(rule, types)
+    return types
+  }
+
   /** The conditions that a rule is about. */
   #familyOf(rule: string): string {
     const found = SIDES.flatMap((side) => this.#rules[side].active()).find((a) => a.name === rule)
@@ -346,6 +372,7 @@ export class Backtest {
     const begins = this.#begins ?? end
     const { base, change } = this.#sides
     const compared = this.#comparison.result({ base: base.sums, change: change.sums })
+    const budgets = { base: this.#budgets('base'), change: this.#budgets('change') }
     const unknownShare = end === begins ? 0 : this.#gaps.blindMs(begins, end) / (end - begins)
     return {
       cluster: this.#options.cluster,
@@ -356,8 +383,15 @@ export class Backtest {
       isEmpty: !this.#hasNodes || unknownShare === 1,
       unknownShare,
       ...compared,
-      base: this.#sideResult('base', end),
-      change: this.#sideResult('change', end),
+      ...doubtsOf({
+        active: { base: this.#rules.base.active(), change: this.#rules.change.active() },
+        rules: compared.rules,
+        reported: this.#past.conditionTypes,
+        isSameFault: (a, b) => this.#isSameFault(a, b),
+      }),
+      base: this.#sideResult('base', end, widestOf(budgets.base, budgets.change)),
+      change: this.#sideResult('change', end, widestOf(budgets.change, budgets.base)),
+      loosened: widestLoosened(budgets.base, budgets.change),
       closed:
         this.#closed === undefined
           ? undefined
@@ -370,13 +404,18 @@ export class Backtest {
     }
   }
 
-  #sideResult(side: Side, end: number): SideResult {
+  #budgets(side: Side): ReturnType<typeof budgetsOf> {
+    const { counts } = this.#verdicts.of(side)
+    return budgetsOf({
+      rules: this.#rules[side].active(),
+      policies: this.#policies[side].all(),
+      units: this.#fleet.now().units,
+      nodesOf: (rule) => counts.get(rule)?.selected ?? this.#places.nodes,
+    })
+  }
+
+  #sideResult(side: Side, end: number, budget: SideResult['budget']): SideResult {
     const { sums } = this.#sides[side]
-    const other = side === 'base' ? 'change' : 'base'
-    const rules = this.#rules[side].active().filter((a) => !this.#rules[other].active().some((b) => isSameRule(a, b)))
-    const policies = this.#policies[side]
-      .all()
-      .filter((p) => !this.#policies[other].all().some((q) => jsonEqual(p.spec, q.spec)))
     const [zone, rack] = [sums.peaks.of('zone'), sums.peaks.of('rack')]
     return {
       total: sums.total(),
@@ -384,7 +423,7 @@ export class Backtest {
       peaks: defined({ zone, rack }),
       limits: sums.bound.result(end),
       gates: sums.permitBound.result(end),
-      budget: widestBudget(rules, policies),
+      budget,
     }
   }
 }

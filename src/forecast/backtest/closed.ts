@@ -1,8 +1,9 @@
 // The closed loop of one side: replays in which a repair ends a fault as often as such repairs did in the history, once for each seed.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { NodeSeen } from '#controllers/remedy/seen.ts'
 import { ruleOf } from '#controllers/remedy/repairs/history.ts'
 import { luckOf } from '#lib/luck.ts'
-import type { Measured } from './measured.ts'
+import type { Measured, Unmeasured } from './measured.ts'
 import type { ClosedSums, Spread } from './result.ts'
 import type { RuleSet } from './rule-set.ts'
 import { RepairRun, type Surroundings } from './run.ts'
@@ -13,7 +14,14 @@ export interface ClosedOptions {
   readonly rules: RuleSet
   readonly measured: Measured
   readonly familyOf: (rule: string) => string
+  readonly isSameFault: (a: string, b: string) => boolean
   readonly seeds: number
+}
+
+/** Of either side. */
+export interface FaultsNow {
+  readonly version: number
+  readonly nodes: () => readonly NodeSeen[]
 }
 
 interface Seed {
@@ -23,14 +31,21 @@ interface Seed {
   drains: number
   replacements: number
   faultMs: number
-  steppedAt: number
+  faulty: number
+  countedAt: number
   version: number
+  faultsVersion: number
 }
 
 export class ClosedSide {
   readonly #seeds: readonly Seed[]
+  readonly #options: ClosedOptions
+  /** One job of each rung that was asked for. */
+  readonly #works = new Map<string, RemedyOperationJob>()
 
-  constructor({ rules, measured, familyOf, seeds }: ClosedOptions) {
+  constructor(options: ClosedOptions) {
+    this.#options = options
+    const { rules, measured, familyOf, isSameFault, seeds } = options
     this.#seeds = Array.from({ length: seeds }, (_, n) => {
       const helps = (job: RemedyOperationJob): boolean | undefined => {
         const chance = measured.chance(job, familyOf(ruleOf(job)))
@@ -43,15 +58,19 @@ export class ClosedSide {
         drains: 0,
         replacements: 0,
         faultMs: 0,
-        steppedAt: 0,
+        faulty: 0,
+        countedAt: 0,
         version: -1,
+        faultsVersion: -1,
         run: new RepairRun({
           rules,
           durationMs: (job) => measured.durationMs(job),
           helps,
+          isSameFault,
           onCreated: ({ job }) => {
             if (job.spec.dryRun) return
             seed.jobs++
+            this.#noteWork(job)
             addDisruptive(seed, job)
           },
         }),
@@ -73,17 +92,22 @@ export class ClosedSide {
     for (const { run } of this.#seeds) run.recorded(name, job, now)
   }
 
-  step(now: number, verdicts: () => SideVerdicts, version: number, around: Surroundings): void {
+  step(now: number, verdicts: () => SideVerdicts, version: number, around: Surroundings, faults: FaultsNow): void {
     for (const seed of this.#seeds) {
+      let isStepped = false
       for (
         let turn = 0;
         turn < MOST_TURNS && (seed.run.isDue || version !== seed.version || seed.run.wakeAt <= now);
         turn++
       ) {
-        this.#pass(seed, now)
+        isStepped = true
         seed.version = version
         seed.run.step(now, verdicts(), around)
       }
+      if (!isStepped && faults.version === seed.faultsVersion) continue
+      this.#pass(seed, now)
+      seed.faultsVersion = faults.version
+      seed.faulty = seed.run.faultyOf(faults.nodes(), around)
     }
   }
 
@@ -99,16 +123,32 @@ export class ClosedSide {
       reboots: spread((s) => s.reboots),
       drains: spread((s) => s.drains),
       faultMinutes: spread((s) => Math.round(s.faultMs / 60_000)),
+      unmeasured: this.#unmeasured(),
     }
   }
 
+  #noteWork(job: RemedyOperationJob): void {
+    const { remedierRef, rung } = job.spec
+    if (this.#works.size < MOST_WORKS) this.#works.set(`${remedierRef.name} ${rung}`, job)
+  }
+
+  /** At the end: chances are measured on the way. */
+  #unmeasured(): readonly Unmeasured[] {
+    const { measured, familyOf } = this.#options
+    const all = [...this.#works.values()].flatMap((job) => measured.tooFew(job, familyOf(ruleOf(job))) ?? [])
+    const byWork = new Map(all.map((one) => [one.operations, one]))
+    return [...byWork.values()].toSorted((a, b) => (a.operations < b.operations ? -1 : 1))
+  }
+
   #pass(seed: Seed, now: number): void {
-    if (seed.steppedAt > 0) seed.faultMs += seed.run.faulty * (now - seed.steppedAt)
-    seed.steppedAt = now
+    if (seed.countedAt > 0) seed.faultMs += seed.faulty * (now - seed.countedAt)
+    seed.countedAt = now
   }
 }
 
 const MOST_TURNS = 5
+/** Rungs of rules. */
+const MOST_WORKS = 1_000
 
 function spreadOf(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b)

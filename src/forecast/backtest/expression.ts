@@ -13,9 +13,21 @@ export interface Expression {
 }
 
 type Test = (figures: Figures) => boolean
-type Value = (figures: Figures) => number
+type Unit = 'share' | 'number'
 
-const TOKEN = /\s*(?:(?<number>\d+(?:\.\d+)?%?)|(?<word>[a-z][\w.]*)|(?<sign>>=|<=|==|!=|>|<|\(|\)))/giy
+interface Value {
+  readonly text: string
+  readonly of: (figures: Figures) => number
+  /** Undefined: a number of 0 to 1, which may be either. */
+  readonly unit: Unit | undefined
+}
+
+/** Figures from 0% to 100%. */
+const SHARE = /^(?:(?:.+\.)?share|(?:peak|own|all)\.(?:zone|rack|pool)|rule\.needless|calibration)$/
+
+export const isShare = (figure: string): boolean => SHARE.test(figure)
+
+const TOKEN = /\s*(?:(?<number>-?\d+(?:\.\d+)?%?)|(?<word>[a-z][\w.]*)|(?<sign>>=|<=|==|!=|>|<|\(|\)))/giy
 const MAX_CHARS = 1_000
 const MAX_DEPTH = 20
 
@@ -94,15 +106,19 @@ class Parser {
       throw this.#wrong(`a comparison such as > is missing after ${this.#tokens[this.#at - 1]}`)
     this.#at++
     const right = this.#value()
-    return (figures) => compare(left(figures), right(figures))
+    this.#checkUnits(left, right)
+    return (figures) => compare(left.of(figures), right.of(figures))
   }
 
   #value(): Value {
     const token = this.#tokens[this.#at++]
     if (token === undefined) throw this.#wrong('it ends too early')
-    if (/^\d/.test(token)) {
-      const number = token.endsWith('%') ? Number(token.slice(0, -1)) / 100 : Number(token)
-      return () => number
+    if (/^[-\d]/.test(token)) {
+      const isPercent = token.endsWith('%')
+      const number = isPercent ? Number(token.slice(0, -1)) / 100 : Number(token)
+      if (isPercent && (number < 0 || number > 1)) throw this.#wrong(`${token} is no share: they are from 0% to 100%`)
+      const unit = isPercent ? 'share' : number >= 0 && number <= 1 ? undefined : 'number'
+      return { text: token, of: () => number, unit }
     }
     if (!this.#known.includes(token)) {
       const near = didYouMean(token, this.#known)
@@ -115,7 +131,18 @@ class Parser {
       )
     }
     if (!this.#names.includes(token)) this.#names.push(token)
-    return (figures) => figures[token] ?? 0
+    return { text: token, of: (figures) => figures[token] ?? 0, unit: isShare(token) ? 'share' : 'number' }
+  }
+
+  /** A share that is compared with 10 is never larger, and a number that is compared with 50% nearly always. */
+  #checkUnits(left: Value, right: Value): void {
+    if (left.unit === undefined || right.unit === undefined || left.unit === right.unit) return
+    const [share, number] = left.unit === 'share' ? [left, right] : [right, left]
+    const [isFigure, isOther] = [isName(share.text), isName(number.text)]
+    if (isFigure && isOther) throw this.#wrong(`${share.text} is a share, and ${number.text} is none`)
+    if (isFigure) throw this.#wrong(`${share.text} is a share; write ${number.text}%`)
+    if (isOther) throw this.#wrong(`${number.text} is no share; write ${share.text.slice(0, -1)}`)
+    throw this.#wrong(`${share.text} and ${number.text} cannot be compared`)
   }
 
   #takes(token: string): boolean {
@@ -128,3 +155,5 @@ class Parser {
     return new KubeNodeError(backtestErrors.KN1342({ text: JSON.stringify(this.#text), why }))
   }
 }
+
+const isName = (text: string): boolean => /^[a-z]/i.test(text)

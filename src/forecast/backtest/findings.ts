@@ -2,6 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
+import { isShare } from './expression.ts'
 import type { GateHit } from './gate.ts'
 import {
   type BacktestResult,
@@ -13,6 +14,8 @@ import {
   isTrusted,
 } from './result.ts'
 import type { Bound, Peak, RuleSums } from './sums.ts'
+import { FEWEST_OUTCOMES } from './measured.ts'
+import { SIDES } from './verdicts.ts'
 
 export interface Table {
   readonly title: string
@@ -25,6 +28,8 @@ export interface Findings {
   readonly about: string
   readonly calibration: string
   readonly isTrusted: boolean
+  /** What makes the change look better than it is. */
+  readonly doubts: readonly string[]
   readonly tables: readonly Table[]
   /** Each with the command that explains it. */
   readonly examples: readonly {
@@ -42,6 +47,8 @@ export interface Asked {
   /** As it is typed again. */
   readonly history: string | undefined
   readonly gates: readonly string[]
+  /** Names of repairs, which tell the second, were replaced. */
+  readonly isRedacted: boolean
 }
 
 export const percent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`
@@ -54,8 +61,9 @@ export function findingsOf(result: BacktestResult, hits: readonly GateHit[], ask
   return {
     title: `Rules of ${asked.change} against ${asked.base}, in cluster ${cluster}`,
     about: `${timestamp(from)} to ${timestamp(to)}: ${what}`,
-    calibration: calibrationText(result),
+    calibration: calibrationText(result, asked.isRedacted),
     isTrusted: isTrusted(result),
+    doubts: doubtTexts(result),
     tables: tablesOf(result),
     examples: examplesOf(result, asked),
     notes: notesOf(result),
@@ -63,12 +71,12 @@ export function findingsOf(result: BacktestResult, hits: readonly GateHit[], ask
   }
 }
 
-function calibrationText(result: BacktestResult): string {
+function calibrationText(result: BacktestResult, isRedacted: boolean): string {
   const { recorded, predicted, matched, exact, share } = result.calibration
   if (result.isEmpty) return 'Calibration: nothing was recorded of any node, so nothing follows, and no gate is judged'
   if (recorded + predicted === 0)
     return 'Calibration: no repair was recorded and the base asks for none, so there is nothing to compare with'
-  const exactly = exact === matched ? '' : `, ${exact} of them to the second`
+  const exactly = exact === matched || isRedacted ? '' : `, ${exact} of them to the second`
   const what = `Calibration: the base asks for ${counted(predicted, 'repair')}, ${recorded} ${wasWere(recorded)} recorded, ${matched} ${matched === 1 ? 'is' : 'are'} the same${exactly} (${percent(share)})`
   return isTrusted(result)
     ? what
@@ -76,6 +84,40 @@ function calibrationText(result: BacktestResult): string {
 }
 
 const wasWere = (n: number): string => (n === 1 ? 'was' : 'were')
+const MOST_NAMED = 5
+
+const named = (names: readonly string[]): string =>
+  names.length <= MOST_NAMED
+    ? names.join(', ')
+    : `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`
+
+function doubtTexts({ unreported, dropped, uncounted }: BacktestResult): readonly string[] {
+  const never = unreported.slice(0, MOST_NAMED).map(({ side, rule, types }) => {
+    const seen = types.map(({ type, meant }) => (meant === undefined ? type : `${type} (did you mean ${meant}?)`))
+    return `Rule ${rule} of the ${side} can never be true here: no node of the history reported ${named(seen)}.`
+  })
+  const more = unreported.length - never.length
+  const silent = SIDES.flatMap((side) =>
+    (['DryRun', 'Shadow'] as const).flatMap((mode) => {
+      const rules = uncounted.filter((u) => u.side === side && u.mode === mode).map((u) => u.rule)
+      if (rules.length === 0) return []
+      const who = `${rules.length === 1 ? 'rule' : 'rules'} ${named(rules)} ${rules.length === 1 ? 'is' : 'are'}`
+      return [`In the ${side}, ${who} in ${mode}: repairs of ${rules.length === 1 ? 'it' : 'them'} are not counted.`]
+    }),
+  )
+  return [
+    ...never,
+    ...(more === 0 ? [] : [`So it is of ${counted(more, 'rule')} more.`]),
+    ...dropped
+      .slice(0, MOST_NAMED)
+      .map(
+        ({ rule, repairs }) =>
+          `The change repairs nothing that rule ${rule} repairs ${counted(repairs, 'time')} in the base.`,
+      ),
+    ...silent,
+  ]
+}
+
 const both = (base: number, change: number): string => (base === change ? String(base) : `${base} → ${change}`)
 const minutes = (n: number): string => String(Math.round(n))
 
@@ -213,14 +255,31 @@ function examplesOf({ examples }: BacktestResult, { history }: Asked): Findings[
   ].filter(({ lines }) => lines.length > 0)
 }
 
-function notesOf({ base, change }: BacktestResult): readonly string[] {
+const MOST_UNMEASURED = 5
+
+function unmeasuredTexts({ closed }: BacktestResult): readonly string[] {
+  if (closed === undefined) return []
+  return SIDES.flatMap((side) =>
+    closed[side].unmeasured.slice(0, MOST_UNMEASURED).map(({ operations, outcomes }) => {
+      const why =
+        outcomes === 0
+          ? 'no such repair was recorded'
+          : `only ${counted(outcomes, 'outcome')} of such repairs ${wasWere(outcomes)} recorded, and ${FEWEST_OUTCOMES} are needed`
+      return `Closed loop of the ${side}: ${why} (${operations}), so faults that it repairs end as recorded.`
+    }),
+  )
+}
+
+function notesOf(result: BacktestResult): readonly string[] {
+  const { base, change } = result
   const censored = change.total.jobs === 0 ? 0 : change.total.censored / change.total.jobs
   return [
     'Needless: the fault ended by itself within the time that the repair takes.',
     `Censored: a real repair or a person was changing the node, so what happened then proves nothing (${percent(censored)} of the repairs of the change; ${base.total.censored} of ${base.total.jobs} of the base).`,
+    ...unmeasuredTexts(result),
     'Not replayed: blame of versions and racks, the brake over all clusters, rules of policies about error budgets, and pods.',
   ]
 }
 
 const gateText = ({ gate, seen }: GateHit): string =>
-  `${gate} (${seen.map(([name, value]) => `${name} is ${/share|^peak\.(zone|rack)$|rule\.needless|calibration/.test(name) ? percent(value) : value}`).join(', ')})`
+  `${gate} (${seen.map(([name, value]) => `${name} is ${isShare(name) ? percent(value) : value}`).join(', ')})`

@@ -13,7 +13,8 @@ export function terminalText(found: Findings, width: number | undefined): string
   )
   const gates = found.gates.length === 0 ? [] : [shownLines(['Gates', ...found.gates.map((g) => `  ${g}`)]).trimEnd()]
   const head = shownLines([found.title, found.about, '', found.calibration]).trimEnd()
-  return `${[head, ...tables.map((t) => t.trimEnd()), ...examples, shownLines(found.notes).trimEnd(), ...gates].join('\n\n')}\n`
+  const doubts = found.doubts.length === 0 ? [] : [shownLines(found.doubts).trimEnd()]
+  return `${[head, ...doubts, ...tables.map((t) => t.trimEnd()), ...examples, shownLines(found.notes).trimEnd(), ...gates].join('\n\n')}\n`
 }
 
 /** Fits into a comment: tables first, examples folded. */
@@ -39,6 +40,8 @@ export function markdownOf(found: Findings, marker: string): string {
     '',
     escaped(found.calibration),
     '',
+    ...found.doubts.map((d) => `- ⚠ ${escaped(d)}`),
+    ...(found.doubts.length > 0 ? [''] : []),
     ...found.tables.flatMap(markdownTable),
     ...examples,
     ...found.notes.map((note) => `<sub>${escaped(note)}</sub>`),

@@ -4,7 +4,7 @@ import { type Operation, operationName } from '#api/protocol/operations.ts'
 import { parseDuration } from '#lib/duration.ts'
 
 const operationsKey = (operations: readonly Operation[]): string =>
-  operations.map((o) => operationName(o) ?? 'unknown').join(',')
+  operations.map((o) => operationName(o) ?? 'unknown').join(', ')
 
 /** For operations that never ran in the history. */
 const TYPICAL_MS: Readonly<Record<string, number>> = {
@@ -28,7 +28,13 @@ const TYPICAL_MS: Readonly<Record<string, number>> = {
 }
 const MOST_SAMPLES = 100
 /** Fewer outcomes are chance. */
-const FEWEST_OUTCOMES = 3
+export const FEWEST_OUTCOMES = 3
+
+/** Repairs of which the history shows too few. */
+export interface Unmeasured {
+  readonly operations: string
+  readonly outcomes: number
+}
 
 interface Outcomes {
   helped: number
@@ -68,6 +74,13 @@ export class Measured {
   chance(job: RemedyOperationJob, family: string): number | undefined {
     const of = this.#outcomes.get(`${family}\n${operationsKey(job.spec.operations)}`)
     return of === undefined || of.all < FEWEST_OUTCOMES ? undefined : of.helped / of.all
+  }
+
+  /** How many outcomes of such repairs of such a fault are known, if too few to tell a chance. */
+  tooFew(job: RemedyOperationJob, family: string): Unmeasured | undefined {
+    const operations = operationsKey(job.spec.operations)
+    const outcomes = this.#outcomes.get(`${family}\n${operations}`)?.all ?? 0
+    return outcomes < FEWEST_OUTCOMES ? { operations, outcomes } : undefined
   }
 
   get outcomes(): number {

@@ -1,6 +1,8 @@
 // Opens the one history that a command reads: of a folder through its reader, or of an exported file as it is.
 import { resolve } from 'node:path'
 import { createReadStream, statSync } from 'node:fs'
+import { timestamp } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { exported } from '#history/lines/export.ts'
@@ -9,7 +11,7 @@ import type { HistoryLine } from '#history/lines/line.ts'
 import { hasTexts, parsedLine } from '#history/lines/line.ts'
 import { historyErrors } from '#history/history-errors.ts'
 import type { HistoryReader, Range } from '#history/ask/reader.ts'
-import { rangeIn } from '#history/ask/when.ts'
+import { momentIn } from '#history/ask/when.ts'
 import { backtestErrors } from './backtest-errors.ts'
 
 export interface HistoryAsked {
@@ -18,12 +20,20 @@ export interface HistoryAsked {
   readonly cluster?: string | undefined
   readonly since?: string | undefined
   readonly until?: string | undefined
+  /** How much is read when `since` is left out. */
+  readonly usual: string
 }
+
+/** The options of a command that asks the same history. */
+export const askedAgain = ({ history, cluster }: Pick<HistoryAsked, 'history' | 'cluster'>): string =>
+  `${history === undefined ? '' : ` --history ${history}`}${cluster === undefined ? '' : ` --cluster ${cluster}`}`
 
 export interface OneHistory {
   readonly cluster: string
-  /** The asked beginning, which may be before the history begins. */
+  /** The asked beginning, which may be before the history begins. What is observed at it was known before. */
   readonly asked: number
+  /** Names are replaced. */
+  readonly isRedacted: boolean
   readonly to: number
   readonly lines: Iterable<HistoryLine> | AsyncIterable<HistoryLine>
 }
@@ -44,10 +54,30 @@ export async function withOneHistory(
   await withReaders(async (readers) => {
     const reader = onlyOne(readers, asked.cluster)
     const span = reader.span() ?? { begins: 0, ends: Date.now() }
-    const range = rangeIn(asked, span.ends)
+    const range = rangeBefore(span.ends, asked)
     const [from, to] = [Math.max(range.from, span.begins), Math.min(range.to, span.ends)]
-    await use({ cluster: reader.cluster, asked: range.from, to, lines: exported(reader, { from, to }) })
+    await use({
+      cluster: reader.cluster,
+      asked: range.from,
+      isRedacted: false,
+      to,
+      lines: exported(reader, { from, to }),
+    })
   })
+}
+
+/** Before an hour of work: what is no time at all. */
+export function checkTimes({ since, until }: HistoryAsked): void {
+  for (const text of [since, until]) if (text !== undefined) momentIn(text, 0)
+}
+
+/** Durations count back from the end of the history, because a sample in a repository is old. Without a beginning, the usual length before `until`. */
+function rangeBefore(end: number, { since, until, usual }: HistoryAsked): Range {
+  const to = until === undefined ? end + 1 : momentIn(until, end)
+  const from = since === undefined ? Math.min(to, end) - parseDuration(usual) : momentIn(since, end)
+  if (from < to) return { from, to }
+  const [begins, ends] = [timestamp(from), timestamp(to)]
+  throw new KubeNodeError(backtestErrors.KN17006_end({ from: begins, to: ends, end: timestamp(end) }))
 }
 
 /** A file is read as it is: nothing is unpacked to disk, and nothing of it is kept. */
@@ -56,11 +86,10 @@ async function inFile(asked: HistoryAsked, use: (past: OneHistory) => Promise<vo
   const file = resolve(io.cwd, history)
   const heads = await headsOf(file, history)
   const head = onlyOne(heads, cluster)
-  // A sample in a repository is old: times are before its end.
-  const range = rangeIn(asked, head.to)
+  const range = rangeBefore(head.to, asked)
   const to = Math.min(range.to, head.to)
   const lines = linesOf(file, history, head.cluster, { from: range.from, to })
-  await use({ cluster: head.cluster, asked: range.from, to, lines })
+  await use({ cluster: head.cluster, asked: range.from, isRedacted: head.isRedacted, to, lines })
 }
 
 type Head = Extract<HistoryLine, { readonly line: 'head' }>

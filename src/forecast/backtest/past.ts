@@ -5,6 +5,7 @@ import { shapeOfKind } from '#history/facts/shapes.ts'
 import type { GapLine, HistoryLine } from '#history/lines/line.ts'
 import type { Subject } from '#history/store/names.ts'
 import { assertNever } from '#lib/errors.ts'
+import { CONDITION } from './rule-set.ts'
 import { LiveObject, ParsedValues, type TopicPlace, placeOfTopic } from './live-object.ts'
 
 /** What decisions about repairs and their permits read. */
@@ -62,6 +63,7 @@ export class Past {
   readonly #live = new Map<number, Followed>()
   readonly #values = new ParsedValues()
   readonly #topics = new Map<string, Map<string, TopicPlace>>()
+  readonly #conditionTypes = new Set<string>()
   readonly #isRead: IsRead
   readonly #isKept: IsKept
   readonly #isIdle: IsIdle
@@ -144,6 +146,11 @@ export class Past {
       .map((live) => changeOf(live, new Set()))
   }
 
+  /** Types of conditions that Nodes have or had. */
+  get conditionTypes(): ReadonlySet<string> {
+    return this.#conditionTypes
+  }
+
   uidOf(subject: number): string | undefined {
     return this.#live.get(subject)?.live.subject.uid
   }
@@ -158,6 +165,8 @@ export class Past {
 
   #addPlace({ live: { shape }, topics }: Followed, topic: string): TopicPlace {
     if (topics.size >= MAX_TOPICS) topics.clear()
+    if (shape.type.kind === 'Node' && topic.startsWith(CONDITION) && this.#conditionTypes.size < MAX_TOPICS)
+      this.#conditionTypes.add(topic.slice(CONDITION.length))
     const place = placeOfTopic(topic, shape, this.#isKept(shape.type.kind, topic))
     topics.set(topic, place)
     return place

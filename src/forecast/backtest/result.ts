@@ -1,4 +1,7 @@
 // What a comparison of two rule sets over a history found, as data.
+import type { WidestBudget } from './budgets.ts'
+import type { Doubts } from './doubts.ts'
+import type { Unmeasured } from './measured.ts'
 import type { Bound, Peak, PlaceKind, RuleSums } from './sums.ts'
 
 export interface Example {
@@ -29,8 +32,8 @@ export interface SideResult {
   readonly limits: readonly Bound[]
   /** Gates of the Defender that made permits wait. */
   readonly gates: readonly Bound[]
-  /** The largest share of machines that one of its budgets or limits allows at once, and which. */
-  readonly budget: { readonly share: number; readonly what: string }
+  /** The largest share of machines that a budget or limit which the other side does not have allows at once. */
+  readonly budget: WidestBudget
 }
 
 interface Calibration {
@@ -56,6 +59,8 @@ export interface ClosedSums {
   readonly drains: Spread
   /** Minutes in which nodes had a fault that some rule names. */
   readonly faultMinutes: Spread
+  /** Its repairs of which too few were recorded: they end no fault before it ended in the history. */
+  readonly unmeasured: readonly Unmeasured[]
 }
 
 interface ClosedResult {
@@ -78,7 +83,7 @@ export interface PermitsResult {
   readonly sooner: number
 }
 
-export interface BacktestResult {
+export interface BacktestResult extends Doubts {
   readonly cluster: string
   readonly from: number
   readonly to: number
@@ -93,6 +98,8 @@ export interface BacktestResult {
   readonly total: Compared
   readonly base: SideResult
   readonly change: SideResult
+  /** The widest budget or limit that the change adds or loosens. */
+  readonly loosened: WidestBudget
   readonly permits: PermitsResult
   readonly closed: ClosedResult | undefined
   readonly examples: {

@@ -125,7 +125,7 @@ const tokenOf = (path: string, n: number): string | undefined => pointerTokens(p
 /** The verdict depends on the jobs of the side, so no other side can share it. */
 export const readsRepairs = ({ rule }: ActiveRule): boolean => needsOf(rule).repairs
 
-const CONDITION = 'status/conditions/'
+export const CONDITION = 'status/conditions/'
 /** Read by every decision: whether a node is silent. */
 const ALWAYS_TYPES: ReadonlySet<string> = new Set(['Ready', 'AgentReachable'])
 /** Of a Machine, beside its conditions: place, health and what runs on it. */

@@ -38,6 +38,8 @@ export interface RunOptions {
   readonly recordedAs?: (job: RemedyOperationJob, now: number) => RemedyOperationJob | undefined
   /** Whether the repair ends the fault; undefined: as recorded. Absent in the open loop. */
   readonly helps?: (job: RemedyOperationJob) => boolean | undefined
+  /** Whether both rules are about the same condition of a node. */
+  readonly isSameFault?: (a: string, b: string) => boolean
   /** Asks for a permit; absent: every repair starts at once. */
   readonly ask?: (job: RemedyOperationJob, now: number) => void
   /** The time that the operations take when they start now, if it is another one than was assumed at the beginning. */
@@ -63,7 +65,6 @@ export class RepairRun {
   readonly #healed = new Map<string, Set<string>>()
   /** By the name of the recorded job, where it differs. */
   readonly #aliases = new Map<string, ReplayedJob>()
-  #faulty = 0
   #isDue = true
   /** Since the last step began, something happened that needs another one at the same time. */
   #goesOn = false
@@ -137,9 +138,15 @@ export class RepairRun {
     return this.#options.recordedAs !== undefined && isSameWork(own, recorded)
   }
 
-  /** Nodes with a fault at the last step. */
-  get faulty(): number {
-    return this.#faulty
+  /** How many of the nodes have a fault that no repair of this run has ended. */
+  faultyOf(nodes: readonly NodeSeen[], { isUnknown }: Surroundings): number {
+    const { isSameFault } = this.#options
+    return nodes.filter(({ name, uid, matches }) => {
+      if (isUnknown(uid)) return false
+      const healed = this.#healed.get(name)
+      if (healed === undefined) return true
+      return [...matches.keys()].some((rule) => ![...healed].some((h) => h === rule || isSameFault?.(h, rule) === true))
+    }).length
   }
 
   granted(name: string, now: number): void {
@@ -156,7 +163,6 @@ export class RepairRun {
     this.#goesOn = false
     this.#wakeAt = Infinity
     const nodes = this.#nodesOf(verdicts, around)
-    this.#faulty = nodes.length
     const matching = new Map(nodes.map((n) => [n.name, n]))
     for (const replayed of this.#open) this.#advance(replayed, matching, around, now)
     for (const replayed of this.#done) {

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { PAST_START, PastLines, remedierOf } from '#test/support/worlds/past-lines.ts'
-import { writeLines } from '#history/lines/file.ts'
+import { readLines, writeLines } from '#history/lines/file.ts'
+import { parsedLine } from '#history/lines/line.ts'
+import { redactedLines } from '#history/lines/redacted.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { Exit } from '#lib/terminal/exit.ts'
 import { parsedExpression } from './expression.ts'
@@ -51,6 +53,7 @@ async function asked(more: Partial<BacktestAsked>) {
     commit: 'HEAD',
     path: '.',
     seeds: 2,
+    usual: '30d',
     failOn: [],
     gates: true,
     output: 'text',
@@ -91,7 +94,7 @@ describe('a rule that reboots what ends by itself', () => {
     expect(out).toContain('<!-- kubenode-backtest -->')
     expect(out).toContain('**✖ Refused**')
     const { out: report } = await asked({ output: 'junit' })
-    expect(report).toMatch(/tests="6" failures="2"/)
+    expect(report).toMatch(/tests="7" failures="2"/)
     expect(report).toContain('<testcase classname="kubenode rules backtest" name="calibration"></testcase>')
   })
 
@@ -162,27 +165,100 @@ test('a history without a node judges nothing, in any form of output', async () 
   const { out, ended } = await asked(empty)
   expect(out).toContain('2026-10-01T00:01:00Z: nothing was recorded')
   expect(ended).toMatch(/^KN1343: cannot judge the change: the history of prod-1 has no node/)
-  expect((await asked({ ...empty, output: 'junit' })).out).toMatch(/tests="6" failures="1"/)
+  expect((await asked({ ...empty, output: 'junit' })).out).toMatch(/tests="7" failures="1"/)
   expect((await asked({ ...empty, output: 'markdown' })).out).toContain('**✖ Not to be trusted**')
   expect((await asked({ ...empty, gates: false })).ended).toBe('passed')
 })
 
+describe('a time', () => {
+  const about = async (more: Partial<BacktestAsked>) =>
+    (await asked({ gates: false, seeds: 0, ...more })).out.split('\n')[1]
+
+  test('counts back from the end of the history', async () => {
+    expect(await about({ since: '10h', until: '5h' })).toMatch(/^2026-10-02T06:00:00Z to 2026-10-02T11:00:00Z/)
+    expect(await about({ until: '2026-10-01T12:00:00Z' })).toMatch(/^2026-10-01T00:00:00Z to 2026-10-01T12:00:00Z/)
+  })
+
+  test('what was known before it is no recorded change', async () => {
+    expect(await about({ since: '1s' })).toContain('10 nodes, 0 recorded changes')
+    expect(await about({ since: '12h30m' })).toContain('10 nodes, 4 recorded changes')
+  })
+
+  test('that ends before it begins is refused, with what it counts from', async () => {
+    const { ended } = await asked({ since: '5m', until: '20m' })
+    expect(ended).toMatch(
+      /^KN17006: .* from 2026-10-02T15:55:00Z to 2026-10-02T15:40:00Z .* end of the history, 2026-10-02T16:00:00Z$/,
+    )
+    expect((await asked({ since: 'soon' })).ended).toMatch(/^KN17006: "soon" is not a time/)
+  })
+})
+
+describe('a change that looks better than it is', () => {
+  const misspelled = JSON.stringify(reboots).replaceAll('Flaky', 'Flakky')
+  writeFileSync(join(folder, 'misspelled.json'), misspelled)
+  writeFileSync(join(folder, 'dry.json'), JSON.stringify({ ...reboots, spec: { ...reboots.spec, mode: 'DryRun' } }))
+  const base = { baseRules: 'reboots.json', failOn: [] }
+
+  test('says which condition no node reported, and what it drops', async () => {
+    const { out } = await asked({ ...base, rules: 'misspelled.json' })
+    expect(out).toContain(
+      'Rule flaky of the change can never be true here: no node of the history reported Flakky (did you mean Flaky?).',
+    )
+    expect(out).toContain('The change repairs nothing that rule flaky repairs 29 times in the base.')
+    const { out: comment } = await asked({ ...base, rules: 'misspelled.json', output: 'markdown' })
+    expect(comment).toContain('- ⚠ Rule flaky of the change can never be true here')
+  })
+
+  test('says what a dry run does not count', async () => {
+    expect((await asked({ ...base, rules: 'dry.json' })).out).toContain(
+      'In the change, rule flaky is in DryRun: repairs of it are not counted.',
+    )
+  })
+
+  test('has the same minutes with a fault on both sides, and says what is not measured', async () => {
+    const { out } = await asked({ ...base, rules: 'misspelled.json' })
+    expect(out).toMatch(/^minutes with a fault +29 \(29\) +29 \(29\)$/m)
+    expect(out).toContain(
+      'Closed loop of the base: no such repair was recorded (collectEvidence, reboot), so faults that it repairs end as recorded.',
+    )
+  })
+})
+
+test('in a redacted history, no repair is called another one by its name', async () => {
+  const sample = join(import.meta.dirname, '../../../rules/history/repairs.jsonl.gz')
+  const lines = []
+  for await (const text of readLines(sample)) lines.push(parsedLine(text))
+  const whole = lines.filter((line) => line !== undefined)
+  await writeLines(
+    redactedLines(() => whole, { key: new Uint8Array(32) }),
+    join(folder, 'redacted.jsonl'),
+  )
+  const { out } = await asked({ history: 'redacted.jsonl', baseRules: undefined, gates: false, seeds: 0 })
+  expect(out).toMatch(/are the same \(/)
+})
+
 describe('a condition', () => {
-  const known = ['a.b', 'c']
-  const figures = { 'a.b': 0.2, c: 3 }
+  const known = ['a.b', 'c', 'd.share', 'added.jobs']
+  const figures = { 'a.b': 0.2, c: 3, 'd.share': 0.2, 'added.jobs': -4 }
   test.each([
-    ['a.b > 10%', true],
+    ['d.share > 10%', true],
     ['a.b > 0.2', false],
-    ['a.b >= 20% and c == 3', true],
-    ['not (a.b > 10%) or c < 3', false],
+    ['d.share >= 20% and c == 3', true],
+    ['added.jobs < -3', true],
+    ['not (d.share > 10%) or c < 3', false],
     ['c != 3 or a.b <= 0.2 and c > 2', true],
   ])('%s is %s', (text, expected) => expect(parsedExpression(text, known).isTrue(figures)).toBe(expected))
 
   test.each([
-    ['a.x > 1', 'KN1342: there is no figure a.x (did you mean a.b?); use one of a.b, c'],
+    ['a.x > 1', 'KN1342: there is no figure a.x (did you mean a.b?); use one of a.b, c, d.share, added.jobs'],
     ['c >', 'KN1342: cannot read the condition "c >": it ends too early'],
     ['c', 'a comparison such as > is missing after c'],
     ['(c > 1', 'a parenthesis is not closed'],
+    ['d.share > 10', 'd.share is a share; write 10%'],
+    ['10 < d.share', 'd.share is a share; write 10%'],
+    ['c > 50%', 'c is no share; write 50'],
+    ['c > d.share', 'd.share is a share, and c is none'],
+    ['d.share > 110%', '110% is no share'],
     ['c > 1 $', '$ cannot be read'],
     ['c > 1 c', 'c is not expected there'],
   ])('%s is refused', (text, why) => expect(() => parsedExpression(text, known)).toThrow(why))

@@ -4,12 +4,11 @@ import { shownJson } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import { type Io, showProblem } from '#lib/terminal/io.ts'
 import { withProgress } from '#lib/terminal/progress.ts'
-import { rangeIn } from '#history/ask/when.ts'
 import { Backtest } from './backtest.ts'
 import { backtestErrors } from './backtest-errors.ts'
 import { DeclaredSides, type FleetAsked } from './declared.ts'
 import { findingsOf, percent } from './findings.ts'
-import { type HistoryAsked, type OneHistory, type WithReaders, withOneHistory } from './one-history.ts'
+import { type HistoryAsked, type OneHistory, type WithReaders, checkTimes, withOneHistory } from './one-history.ts'
 import { junitOf, markdownOf, terminalText } from './forms.ts'
 import { SHIPPED_GATES, figuresOf, gateOf, hitGates } from './gate.ts'
 import { type BacktestResult, TRUSTED_SHARE, isTrusted } from './result.ts'
@@ -31,7 +30,7 @@ export interface BacktestAsked extends FleetAsked, HistoryAsked {
 export async function showBacktest(asked: BacktestAsked, withReaders: WithReaders, io: Io): Promise<void> {
   // Before an hour of work: what cannot be read or judged.
   const gates = [...(asked.gates ? SHIPPED_GATES : []), ...asked.failOn].map(gateOf)
-  rangeIn(asked, Date.now())
+  checkTimes(asked)
   const compared = async (past: OneHistory): Promise<void> => {
     const { cluster } = past
     const sides = new DeclaredSides(asked, io)
@@ -41,9 +40,15 @@ export async function showBacktest(asked: BacktestAsked, withReaders: WithReader
       asked.rules === undefined ? { commit: asked.commit, isDirty } : { file: asked.rules },
       cluster,
     )
-    const backtest = new Backtest({ cluster, base: base.declared, change: change.declared, seeds: asked.seeds })
+    const backtest = new Backtest({
+      cluster,
+      base: base.declared,
+      change: change.declared,
+      seeds: asked.seeds,
+      asked: past.asked,
+    })
     const result = await withProgress(io, `replaying the history of ${cluster}`, replayed(backtest, past))
-    show(result, { base: base.name, change: change.name }, gates, asked, io)
+    show(result, { base: base.name, change: change.name, isRedacted: past.isRedacted }, gates, asked, io)
   }
   await withOneHistory(asked, withReaders, compared, io)
 }
@@ -55,14 +60,14 @@ async function replayed(backtest: Backtest, { to, lines }: OneHistory): Promise<
 
 function show(
   result: BacktestResult,
-  names: { readonly base: string; readonly change: string },
+  { isRedacted, ...names }: { readonly base: string; readonly change: string; readonly isRedacted: boolean },
   gates: readonly ReturnType<typeof gateOf>[],
   asked: BacktestAsked,
   io: Io,
 ): void {
   const hits = hitGates(gates, result)
   const texts = gates.map((g) => g.text)
-  const found = findingsOf(result, hits, { ...names, history: asked.history, gates: texts })
+  const found = findingsOf(result, hits, { ...names, history: asked.history, gates: texts, isRedacted })
   switch (asked.output) {
     case 'json':
       io.out(shownJson({ ...names, ...result, isTrusted: found.isTrusted, figures: figuresOf(result), gates: hits }))

@@ -56,6 +56,7 @@ export class Verdicts {
   /** How often a repair changed what rules of the side read. */
   readonly #repairs: Record<Side, number> = { base: 0, change: 0 }
   #seen: Partial<Record<Side, { readonly version: number; readonly verdicts: SideVerdicts }>> = {}
+  #faults: { readonly version: number; readonly nodes: readonly NodeSeen[] } | undefined
   #sides: Readonly<Record<Side, readonly ActiveRule[]>> | undefined
   /** Until the rules change. */
   #read = new WeakMap<TopicPlace, boolean>()
@@ -174,6 +175,22 @@ export class Verdicts {
     }
     this.#seen[side] = { version, verdicts }
     return verdicts
+  }
+
+  /** Nodes for which a rule of either side is true: the same faults, whichever side is asked. */
+  faults(): readonly NodeSeen[] {
+    const version = this.faultsVersion
+    if (this.#faults?.version === version) return this.#faults.nodes
+    const isOneSided = this.#parts.base.active.length === 0
+    const change = this.of('change').nodes
+    const nodes = isOneSided ? change : merged(change, this.of('base').nodes)
+    this.#faults = { version, nodes }
+    return nodes
+  }
+
+  get faultsVersion(): number {
+    const { shared, base, change } = this.#parts
+    return shared.book.version + base.book.version + change.book.version
   }
 
   /** Increases with each change of what `of` returns, and with each repair that may change it. */

@@ -5,6 +5,7 @@ import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { type Table, percent } from '../backtest/findings.ts'
+import { askedAgain } from '../backtest/one-history.ts'
 import type { ConditionReview, ReviewResult, RuleReview } from './result.ts'
 
 export interface ReviewFinding {
@@ -20,6 +21,7 @@ export interface ReviewFinding {
 export interface ReviewNames {
   /** As it is typed again. */
   readonly history?: string | undefined
+  readonly cluster?: string | undefined
   /** Whose monitors were compared: `commit 3f1c9e0a7b5d`. */
   readonly fleet?: string | undefined
 }
@@ -168,7 +170,7 @@ function ofSilence(rule: RuleReview, { unset, windowMs }: ReviewResult, names: R
     return never(
       `no node ever reported ${listed('condition', neverReported)}`,
       `check that a monitor sets ${neverReported.length === 1 ? 'it' : 'them'} on the nodes of this rule${knownMs < windowMs ? '' : ', or remove the rule'}`,
-      names.fleet === undefined ? `kubenode rules review --commit HEAD${source(names.history)}` : undefined,
+      names.fleet === undefined ? `kubenode rules review --commit HEAD${askedAgain(names)}` : undefined,
     )
   if (longest === undefined)
     return never(

@@ -102,7 +102,7 @@ describe('what people did three times', () => {
     past.put(PAST_START, remedierOf('fans', 'FanStuck'))
     const again = handwork(past)
     expect(again.found.map(draftOf)).toEqual([undefined])
-    expect(suggestText(again, { cluster: 'prod-1', to: PAST_START }, undefined)).toContain('fans reads it already')
+    expect(suggestText(again, { cluster: 'prod-1', to: PAST_START }, {})).toContain('fans reads it already')
   })
 })
 
@@ -128,8 +128,12 @@ describe('does not count', () => {
 })
 
 test('text has the numbers, the draft and how to try it', () => {
-  const text = suggestText(handwork(thrice()), { cluster: 'prod-1', to: PAST_START }, 'week.jsonl.gz')
+  const text = suggestText(
+    handwork(thrice()),
+    { cluster: 'prod-1', to: PAST_START },
+    { history: 'week.jsonl.gz', cluster: 'prod-1' },
+  )
   expect(text).toContain('FanStuck: cordoned by hand 3 times on 2 nodes, by alice, bob')
   expect(text).toContain('It ended by itself 1 time, after at most 7m')
-  expect(text).toContain('  kubenode rules suggest --history week.jsonl.gz -o rules > suggested.json')
+  expect(text).toContain('  kubenode rules suggest --history week.jsonl.gz --cluster prod-1 -o rules > suggested.json')
 })

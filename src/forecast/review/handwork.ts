@@ -37,6 +37,8 @@ export interface Handmade {
 export interface HandworkResult {
   /** In the order of how often, for at least three. */
   readonly found: readonly Handmade[]
+  /** No node was recorded. */
+  readonly isEmpty: boolean
   /** Rules in force at the end. */
   readonly remediers: readonly NodeRemedier[]
 }
@@ -77,6 +79,7 @@ export class Handwork {
   readonly #episodes = new Map<string, Episode[]>()
   readonly #ended = new Map<string, Ended>()
   #isFirst = true
+  #hasNodes = false
 
   take(line: Exclude<HistoryLine, { readonly line: 'head' }>): void {
     const moment = this.#past.take(line)
@@ -101,7 +104,7 @@ export class Handwork {
         }
       })
       .toSorted((a, b) => b.episodes.length - a.episodes.length || (a.type < b.type ? -1 : 1))
-    return { found, remediers: this.#rules.remediers() }
+    return { found, isEmpty: !this.#hasNodes, remediers: this.#rules.remediers() }
   }
 
   #moment({ at, changes, gaps, deeds }: Moment): void {
@@ -138,6 +141,7 @@ export class Handwork {
       this.#nodes.delete(name)
       return
     }
+    this.#hasNodes = true
     const state = this.#of(name)
     state.uid = node.metadata.uid ?? ''
     const bad = new Set(

@@ -24,6 +24,8 @@ import { TimesTrue } from './times-true.ts'
 export interface ReviewOptions {
   readonly cluster: string
   readonly windowMs: number
+  /** What is observed then was known before, and is no change. */
+  readonly asked?: number
   /** Of the fleet as git declares it, if that is known. */
   readonly fleet?: FleetConditions | undefined
 }
@@ -95,7 +97,7 @@ export class Review {
     const isFirst = this.#begins === undefined
     this.#begins ??= at
     this.#now = at
-    this.#rows += rows
+    if (!isFirst || at !== this.#options.asked) this.#rows += rows
     for (const gap of gaps) this.#gaps.add(gap, gap.subject === undefined ? undefined : this.#past.uidOf(gap.subject))
     for (const deed of deeds.toSorted((a, b) => a.n - b.n)) this.#takeDeed(deed)
     // Rows of one time may come in any order.

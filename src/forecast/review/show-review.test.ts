@@ -14,7 +14,7 @@ async function printed(history: string, output: ReviewAsked['output']): Promise<
   const out: string[] = []
   const io = { cwd: root, isTerminal: false, out: (t: string) => void out.push(t), err: () => undefined }
   await showReview(
-    { history, output, path: '.', since: '90d', weakCage: 'refuse', weakCageNote: '' },
+    { history, output, path: '.', usual: '90d', weakCage: 'refuse', weakCageNote: '' },
     () => expect.unreachable(),
     io as unknown as Parameters<typeof showReview>[2],
   )

@@ -3,9 +3,14 @@ import { shownJson } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { withProgress } from '#lib/terminal/progress.ts'
 import { type FleetConditions, fleetConditions } from '#declared/unset-conditions.ts'
-import { rangeIn } from '#history/ask/when.ts'
 import { DeclaredSides, type FleetAsked } from '../backtest/declared.ts'
-import { type HistoryAsked, type OneHistory, type WithReaders, withOneHistory } from '../backtest/one-history.ts'
+import {
+  type HistoryAsked,
+  type OneHistory,
+  type WithReaders,
+  checkTimes,
+  withOneHistory,
+} from '../backtest/one-history.ts'
 import { reviewFindings } from './findings.ts'
 import { reviewMarkdown, reviewText } from './forms.ts'
 import type { ReviewResult } from './result.ts'
@@ -19,14 +24,19 @@ export interface ReviewAsked extends FleetAsked, HistoryAsked {
 }
 
 export async function showReview(asked: ReviewAsked, withReaders: WithReaders, io: Io): Promise<void> {
-  rangeIn(asked, Date.now())
+  checkTimes(asked)
   await withOneHistory(
     asked,
     withReaders,
     async (past) => {
       const { cluster } = past
       const fleet = await fleetOf(asked, cluster, io)
-      const review = new Review({ cluster, windowMs: past.to - past.asked, fleet: fleet?.conditions })
+      const review = new Review({
+        cluster,
+        windowMs: past.to - past.asked,
+        asked: past.asked,
+        fleet: fleet?.conditions,
+      })
       const result = await withProgress(io, `reading the history of ${cluster}`, reviewed(review, past))
       show(result, fleet?.name, asked, io)
     },
@@ -51,8 +61,13 @@ async function reviewed(review: Review, { to, lines }: OneHistory): Promise<Revi
   return review.end(to)
 }
 
-function show(result: ReviewResult, fleet: string | undefined, { output, history }: ReviewAsked, io: Io): void {
-  const found = reviewFindings(result, { history, fleet })
+function show(
+  result: ReviewResult,
+  fleet: string | undefined,
+  { output, history, cluster }: ReviewAsked,
+  io: Io,
+): void {
+  const found = reviewFindings(result, { history, cluster, fleet })
   switch (output) {
     case 'json': {
       const unset = result.unset && Object.fromEntries(result.unset)

@@ -7,8 +7,14 @@ import { printableLine, shownJson } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { withProgress } from '#lib/terminal/progress.ts'
 import { wrapped } from '#lib/terminal/wrap.ts'
-import { rangeIn } from '#history/ask/when.ts'
-import { type HistoryAsked, type OneHistory, type WithReaders, withOneHistory } from '../backtest/one-history.ts'
+import {
+  type HistoryAsked,
+  type OneHistory,
+  type WithReaders,
+  askedAgain,
+  checkTimes,
+  withOneHistory,
+} from '../backtest/one-history.ts'
 import { draftCode, draftOf } from './draft.ts'
 import { type Handmade, Handwork, type HandworkResult } from './handwork.ts'
 
@@ -20,10 +26,10 @@ const COLUMNS = 80
 const MOST_PEOPLE = 5
 
 export async function showSuggest(asked: SuggestAsked, withReaders: WithReaders, io: Io): Promise<void> {
-  rangeIn(asked, Date.now())
+  checkTimes(asked)
   const suggest = async (past: OneHistory): Promise<void> => {
     const result = await withProgress(io, `reading the history of ${past.cluster}`, followed(past))
-    if (asked.output === 'text') io.out(suggestText(result, past, asked.history, io.width?.()))
+    if (asked.output === 'text') io.out(suggestText(result, past, asked, io.width?.()))
     else if (asked.output === 'rules') io.out(shownJson(rulesToTry(result)))
     else io.out(shownJson(result.found.map((made) => ({ ...made, draft: draftOf(made) }))))
   }
@@ -53,12 +59,13 @@ export function rulesToTry({ found, remediers }: HandworkResult): object {
 }
 
 export function suggestText(
-  { found }: HandworkResult,
+  { found, isEmpty }: HandworkResult,
   { cluster, to }: Pick<OneHistory, 'cluster' | 'to'>,
-  history: string | undefined,
+  asked: Pick<HistoryAsked, 'history' | 'cluster'>,
   width = COLUMNS,
 ): string {
   const prose = (text: string): string => wrapped(printableLine(text), width).join('\n')
+  if (isEmpty) return `${prose(`Nothing was recorded of any node in cluster ${cluster} until ${timestamp(to)}`)}\n`
   const title = prose(
     `Repairs by hand in cluster ${cluster} until ${timestamp(to)}: ${counted(found.length, 'condition')} that people followed with a cordon at least 3 times`,
   )
@@ -67,7 +74,7 @@ export function suggestText(
     const numbers = numbersOf(made).map(prose).join('\n')
     return draft === undefined ? `${numbers}\n${prose(whyNone(made))}` : `${numbers}\n\n${draftCode(draft).trimEnd()}`
   })
-  const source = history === undefined ? '' : ` --history ${history}`
+  const source = askedAgain(asked)
   const drafts = found.filter((made) => draftOf(made) !== undefined).length
   const next =
     drafts === 0

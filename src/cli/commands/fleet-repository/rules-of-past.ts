@@ -17,21 +17,30 @@ export function registerRulesOfPast(rules: Command, io: Io): void {
   registerSuggest(rules, io)
 }
 
+/** How much is read when --since is left out. */
+const BACKTESTED = '30d'
+const REVIEWED = '90d'
+
 /** Which part of which history. */
-const overPast = (command: Command, since: string): Command =>
+const overPast = (command: Command, usual: string): Command =>
   withHistory(command)
-    .option('--since <time>', 'from when: a time, a day, or how long ago', since)
-    .option('--until <time>', 'until when; now when left out')
+    .option(
+      '--since <time>',
+      `from when: a time, a day, or how long before the end of the history; ${usual} before --until when left out`,
+    )
+    .option('--until <time>', 'until when, in the same words; the end of the history when left out')
     .option('--cluster <name>', 'cluster of the history; the only one when left out')
 
-type BacktestOptions = Omit<BacktestAsked, 'weakCageNote' | 'failOn'> & { readonly failOn?: readonly string[] }
+type BacktestOptions = Omit<BacktestAsked, 'weakCageNote' | 'failOn' | 'usual'> & {
+  readonly failOn?: readonly string[]
+}
 
 /** Twenty show a spread; more take longer than a pull request waits. */
 const SEEDS = 20
 const MOST_SEEDS = 100
 
 function registerBacktest(rules: Command, io: Io): void {
-  overPast(rules.command('backtest'), '30d')
+  overPast(rules.command('backtest'), BACKTESTED)
     .description('replay a recorded history under two versions of rules and policies, and compare what they ask for')
     .option('--fleet-cluster <name>', 'its name in the fleet, where it differs, as after --redact')
     .option('--base <rev>', 'compare with the rules of this commit; with those that the history recorded when left out')
@@ -63,17 +72,17 @@ function registerBacktest(rules: Command, io: Io): void {
         import('../../fleet/histories.ts'),
       ])
       await showBacktest(
-        { ...options, failOn, weakCageNote },
+        { ...options, failOn, weakCageNote, usual: BACKTESTED },
         (use) => withReaders(defined({ history: options.history }), io, use),
         io,
       )
     })
 }
 
-type ReviewOptions = Omit<ReviewAsked, 'weakCageNote'>
+type ReviewOptions = Omit<ReviewAsked, 'weakCageNote' | 'usual'>
 
 function registerReview(rules: Command, io: Io): void {
-  overPast(rules.command('review'), '90d')
+  overPast(rules.command('review'), REVIEWED)
     .description('find rules that never fire, fire needlessly or do not help, and conditions without a rule')
     .option('--fleet-cluster <name>', 'its name in the fleet, where it differs, as after --redact')
     .option('--commit <rev>', 'compare with the monitors that the fleet declares in this commit')
@@ -88,7 +97,7 @@ function registerReview(rules: Command, io: Io): void {
         import('../../fleet/histories.ts'),
       ])
       await showReview(
-        { ...options, weakCageNote },
+        { ...options, weakCageNote, usual: REVIEWED },
         (use) => withReaders(defined({ history: options.history }), io, use),
         io,
       )
@@ -96,14 +105,18 @@ function registerReview(rules: Command, io: Io): void {
 }
 
 function registerSuggest(rules: Command, io: Io): void {
-  overPast(rules.command('suggest'), '90d')
+  overPast(rules.command('suggest'), REVIEWED)
     .description('draft rules for what people repaired by hand again and again; applies nothing')
     .addOption(outputOption(['text', 'json', 'rules']).default('text'))
-    .action(async (options: SuggestAsked) => {
+    .action(async (options: Omit<SuggestAsked, 'usual'>) => {
       const [{ showSuggest }, { withReaders }] = await Promise.all([
         import('#forecast/review/show-suggest.ts'),
         import('../../fleet/histories.ts'),
       ])
-      await showSuggest(options, (use) => withReaders(defined({ history: options.history }), io, use), io)
+      await showSuggest(
+        { ...options, usual: REVIEWED },
+        (use) => withReaders(defined({ history: options.history }), io, use),
+        io,
+      )
     })
 }
