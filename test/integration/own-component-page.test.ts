@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const PAGE = 'docs/tasks/own-component.md'
 const UNIT = '[Service]\nUser=prometheus\nExecStart=/usr/bin/prometheus-node-exporter $ARGS\nRestart=on-failure\n'
 
-const [, write = '', look = '', from = '', sign = '', declare = '', deb = ''] = shellBlocks(PAGE)
+const [, write = '', look = '', from = '', sign = '', declare = '', deb = '', script = ''] = shellBlocks(PAGE)
 let folder = ''
 let fleet = ''
 
@@ -109,4 +109,11 @@ test('a component is made, signed, declared and planned in a repository of init'
   await starter()
   madeSignedAndDeclared()
   fromDebian()
+  run(script)
+  expect(statementOf('memcheck-1.0.0.json')).toMatchObject({
+    type: 'Script',
+    script: { command: ['/usr/local/bin/memcheck'] },
+    install: { binaries: [{ path: '/usr/local/bin/memcheck' }] },
+    signatures: [{}],
+  })
 }, 300_000)
