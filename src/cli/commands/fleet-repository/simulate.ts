@@ -1,6 +1,6 @@
 // `kubenode simulate`: a commit on a copy of a cluster in memory, while a scenario breaks things. Contacts no cluster.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { durationMs } from '#lib/duration.ts'
+import { parseDuration } from '#lib/duration.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { WHAT_IFS } from '#forecast/simulation/what-ifs.ts'
 import type { SimulateAsked } from '#forecast/simulation/show-simulation.ts'
@@ -67,7 +67,7 @@ export function register(program: Command, io: Io): void {
 }
 
 function longerThanNothing(text: string): string {
-  if ((durationMs(text) ?? 0) > 0) return text
+  if (parseDuration(text) > 0) return text
   throw new InvalidArgumentError('a duration longer than 0s, such as 90m or 48h')
 }
 
