@@ -6,7 +6,8 @@ import type { Findings, Table } from './findings.ts'
 
 export function terminalText(found: Findings, width: number | undefined): string {
   const tables = found.tables.map(
-    ({ title, columns, rows }) => `${title}\n${alignedRows([columns.map((c) => c.toUpperCase()), ...rows], width)}`,
+    ({ title, columns, rows }) =>
+      `${title}\n${alignedRows([columns.map((c) => c.toUpperCase()), ...rows], width, { isWhole: true })}`,
   )
   const examples = found.examples.map(({ title, lines }) =>
     shownLines([title, ...lines.flatMap(({ what, command }) => [`  ${what}`, `    ${command}`])]).trimEnd(),

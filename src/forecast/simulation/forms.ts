@@ -46,7 +46,7 @@ function resultText(result: SimulationResult, width: number | undefined): string
   const rows = Object.entries(figures)
     .filter(([, { most }]) => most > 0)
     .map(([figure, { p50, p95, most }]) => [figure, ...[p50, p95, most].map((v) => valueText(figure, v))])
-  const table = alignedRows([['FIGURE', 'P50', 'P95', 'MOST'], ...rows], width).trimEnd()
+  const table = alignedRows([['FIGURE', 'P50', 'P95', 'MOST'], ...rows], width, { isWhole: true }).trimEnd()
   const waited =
     waits.length === 0
       ? []

@@ -27,6 +27,19 @@ test('on a terminal the widest column is shortened with a mark; the name is not'
   ])
 })
 
+test('figures are never shortened: where a row does not fit, each is a block', () => {
+  const sums = [
+    ['WHAT', 'BASE', 'CHANGE'],
+    ['most of a zone out', 'none', '2 of 7 in zone-a (28.6%)'],
+  ]
+  expect(alignedRows(sums, 60, { isWhole: true })).toContain('2 of 7 in zone-a (28.6%)')
+  expect(alignedRows(sums, 60, { isWhole: true }).split('\n')).toHaveLength(2)
+  expect(alignedRows(sums, 40).split('\n')[1]).toContain('…')
+  const narrow = alignedRows(sums, 40, { isWhole: true })
+  expect(narrow).toContain('2 of 7 in zone-a (28.6%)')
+  expect(narrow).not.toContain('…')
+})
+
 test('a time and a state are never shortened, and neither is the name behind a namespace', () => {
   const holds = [
     ['NAME', 'AUTHOR', 'UNTIL', 'AGE'],

@@ -49,6 +49,8 @@ export interface RowStyle {
   readonly isCut?: boolean
   /** Colors a cell by its column's header; the text stays. */
   readonly paint?: (column: number, text: string) => string
+  /** Half a cell would be misread, as of figures: where a row does not fit, each becomes a block of lines. */
+  readonly isWhole?: boolean
   /** The first row has the column names; true if left out. */
   readonly hasHead?: boolean
 }
@@ -69,7 +71,7 @@ export function alignedRow(row: readonly string[], widths: readonly number[], st
 }
 
 export function alignedRows(rows: readonly (readonly string[])[], most?: number, style: RowStyle = {}): string {
-  const widths = widthsOf(rows, most)
+  const widths = widthsOf(rows, style.isWhole === true ? undefined : most)
   if (most !== undefined && total(widths) > most) return blocks(rows, most, style)
   return rows.map((row) => alignedRow(row, widths, { ...style, isCut: most !== undefined })).join('\n')
 }
