@@ -1,6 +1,6 @@
 // Controllers that were away, or could not reach the API server: what did not happen meanwhile is not the version's fault.
 import { describe, expect, test } from 'vitest'
-import { fleet } from '#test/support/fleets/rollout-story.ts'
+import { fleet, until } from '#test/support/fleets/rollout-story.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -39,4 +39,22 @@ describe('a rollout whose controllers were away for longer than its progress dea
     expect(model.now - back).toBeGreaterThan(30 * 60_000)
     expect(model.now - back).toBeLessThan(31 * 60_000)
   })
+})
+
+test('a switch that takes longer than the progress deadline, and then works, blames no version', () => {
+  const model = begun()
+  const [name = ''] = model.set.status?.slices?.[0]?.machines ?? []
+  const stateOf = () => model.machines.get(name)?.status?.components?.find((c) => c.name === 'beacon')?.state
+  until(model, () => stateOf() === 'Probing')
+  for (let n = 0; n < 120; n++) {
+    model.planTurn()
+    model.defender()
+    model.now += 20_000
+  }
+  model.agent(name)
+  expect(stateOf()).toBe('Healthy')
+  model.planTurn()
+  expect(model.set.status?.phase).toBe('Progressing')
+  model.settle()
+  expect(model.set.status?.phase).toBe('Complete')
 })

@@ -166,7 +166,9 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
     if (tried.size === 0 || !isProof) return { slice: undefined, actions: report }
     return waits({ ...continuedWith(counts, tried), phase: settled }, STEP_OPEN, around, report)
   }
-  const stalled = isReported ? undefined : nextPhase(slice.phase, 'stall', facts)
+  // A result is in the permit one turn after the machine has it.
+  const hasEnds = isReported || machines.every((m) => m.end !== undefined)
+  const stalled = hasEnds ? undefined : nextPhase(slice.phase, 'stall', facts)
   if (stalled !== undefined)
     return failure(
       counts,
