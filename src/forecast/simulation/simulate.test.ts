@@ -180,7 +180,10 @@ describe('a storm of faults that a reboot ends', () => {
       expect: ['faults == 6', 'faults.open == 0', 'repairs.reboots == 6', 'own.machines == 1'],
     })
     expect(unmet(result)).toEqual([])
+    expect(result.notes).toEqual([])
     expect(result.waits.map((w) => w.what)).toContain('repairs: rule stuck: InFlightLimit')
+    const notes = (await simulated({ ...storm, after: SET, rules: [], seeds: 1 })).notes
+    expect(notes).toEqual(['no rule of the commit reads Stuck, so none repairs it'])
   })
 
   test('meets the budget of the Defender, whatever the rule allows', async () => {

@@ -1,9 +1,10 @@
 // Runs one scenario over several seeds, and judges what it expects. The smallest seed that fails is the counter-example.
 import type { Scenario } from '#api/scenario.ts'
 import type { Expression, Figures } from '../backtest/expression.ts'
+import { RuleSet, readByRules } from '../backtest/rule-set.ts'
 import { FIGURE_NAMES, type Spread, expectationOf, figuresOf, spreadOf } from './figures.ts'
 import { type RunRequest, type RunResult, runOnce } from './run-once.ts'
-import { untestedIn } from './untested.ts'
+import { unrepairedIn, untestedIn } from './untested.ts'
 import type { WorldObjects } from './world.ts'
 
 export interface SimulationRequest extends Omit<RunRequest, 'seed'> {
@@ -69,7 +70,7 @@ export async function simulate({ name, seeds, ...request }: SimulationRequest): 
     switched: [...new Set(runs.flatMap((r) => r.switched))].toSorted(),
     expected: expectations.map((e) => e.text),
     untested,
-    notes: notesOf(scenario, objects, runs),
+    notes: [...notesOf(scenario, objects, runs), ...unrepairedIn(scenario, typesReadBy(request.rules))],
     unmet: expectations.flatMap((expectation) => unmetOf(expectation, runs, figures)),
   }
 }
@@ -96,6 +97,9 @@ function notesOf({ badVersions = [] }: Scenario, { sets }: WorldObjects, runs: r
   const untried = new Set(badVersions.map((b) => b.component)).difference(tried).intersection(known)
   return [...untried].map((name) => `no machine switched to ${name}, so its bad version was not tried`)
 }
+
+const typesReadBy = (rules: RunRequest['rules']): ReadonlySet<string> | undefined =>
+  readByRules(new RuleSet(rules).active().map(({ rule }) => rule)).types
 
 /** A run that did not wait for it counts as zero. */
 function waitsOf(runs: readonly RunResult[]): SimulationResult['waits'] {

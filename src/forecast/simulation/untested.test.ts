@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Scenario } from '#api/scenario.ts'
 import { componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { scenarioOf } from './scenario-problems.ts'
-import { untestedIn } from './untested.ts'
+import { unrepairedIn, untestedIn } from './untested.ts'
 
 const machines = ['a', 'b'].map((z) => workingMachine(`m-${z}`, { zone: `zone-${z}` }))
 const sets = [componentSet({ beacon: '1.1.0', scribe: '1.0.0' })]
@@ -50,4 +50,12 @@ test.each([
   expect(scenarioOf({ description: 'a test', ...scenario })).toEqual({
     problem: typeof problem === 'string' ? problem : expect.stringMatching(problem),
   })
+})
+
+test('a fault that no rule reads is named, with the condition that was meant', () => {
+  const scenario = { description: 'a test', faults: [{ condition: 'KernelDedlock' }, { condition: 'Ready' }] }
+  expect(unrepairedIn(scenario, new Set(['KernelDeadlock', 'Ready']))).toEqual([
+    'no rule of the commit reads KernelDedlock, so none repairs it (did you mean KernelDeadlock?)',
+  ])
+  expect(unrepairedIn(scenario, undefined)).toEqual([])
 })

@@ -31,6 +31,16 @@ export function untestedIn(scenario: Scenario, { machines, sets }: Seen): readon
   return [...empty, ...unknown]
 }
 
+/** Faults that no rule of the commit reads: nothing repairs them. `types`: undefined if a rule reads all. */
+export function unrepairedIn({ faults = [] }: Scenario, types: ReadonlySet<string> | undefined): readonly string[] {
+  if (types === undefined) return []
+  const unread = new Set(faults.map((f) => f.condition)).difference(types)
+  return [...unread].map((type) => {
+    const near = didYouMean(type, types)
+    return `no rule of the commit reads ${type}, so none repairs it${near === undefined ? '' : ` (did you mean ${near}?)`}`
+  })
+}
+
 const FIELDS: readonly (readonly [field: 'zone' | 'rack' | 'pool', of: (m: Machine) => string | undefined])[] = [
   ['zone', ({ metadata, spec }) => spec.zone ?? metadata.labels?.[LABELS.zone]],
   ['rack', ({ spec }) => spec.rack],
