@@ -35,7 +35,7 @@ test('conditions without a rule, as data', async () => {
     { kind: 'NoRule', of: 'Condition', name: 'DiskPressure' },
     { kind: 'NoRule', of: 'Condition', name: 'Ready' },
   ])
-  expect(data['rules']).toMatchObject([{ rule: 'kernel-deadlock', repairs: 2 }])
+  expect(data['rules']).toMatchObject([{ rule: 'kernel-deadlock', mode: 'Enforce', times: 2, repairs: 2 }])
 })
 
 test('a next step that several findings share is said once', async () => {

@@ -110,7 +110,16 @@ const component = (version: string, state: string, message?: string) => ({
   since: at(),
   ...defined({ message }),
 })
-const machineStatus = (n: number, status: object) => kube.poke(machine, { name: name(n) }, { status }, 'status')
+/** Rules are asked about nodes whose agent reports. */
+const reachable = {
+  type: 'AgentReachable',
+  status: 'True',
+  reason: 'Reachable',
+  message: '',
+  lastTransitionTime: at(),
+}
+const machineStatus = (n: number, status: object) =>
+  kube.poke(machine, { name: name(n) }, { status: { conditions: [reachable], ...status } }, 'status')
 
 /** A kernel that hangs: condition, job, permit, reboot, verified. */
 async function deadlock(n: number, id: string): Promise<void> {
@@ -274,7 +283,9 @@ async function maintenance(n: number): Promise<void> {
 
 for (const kind of [nodeRemedier, defenderPolicy, machineComponentSet]) {
   const example = kind.example as { readonly metadata: object; readonly spec: object }
-  kube.plant(kind, { ...api, kind: kind.kind, metadata: example.metadata, spec: example.spec })
+  // Its repairs are no dry runs.
+  const spec = kind === nodeRemedier ? { ...example.spec, mode: 'Enforce' } : example.spec
+  kube.plant(kind, { ...api, kind: kind.kind, metadata: example.metadata, spec })
 }
 for (let n = 1; n <= NODES; n++) register(n)
 const part = await w.recorder()
