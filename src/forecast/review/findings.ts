@@ -45,6 +45,7 @@ const FEWEST = 3
 export function reviewFindings(result: ReviewResult, names: ReviewNames): ReviewFindings {
   const { cluster, from, to, windowMs, rows, nodes, unknownShare, isEmpty, rules } = result
   const length = to - from
+  const tooNew = rules.filter(isTooNew)
   const asked = length < windowMs ? `, ${formatDuration(windowMs)} asked for` : ''
   const seen = isEmpty
     ? 'nothing was recorded'
@@ -63,10 +64,17 @@ export function reviewFindings(result: ReviewResult, names: ReviewNames): Review
         ? `${findings.length} to look at`
         : isEmpty
           ? 'Nothing was recorded of any node, so nothing follows.'
-          : 'Nothing to do.',
+          : tooNew.length > 0
+            ? 'Nothing to do yet.'
+            : 'Nothing to do.',
     findings,
     tables: tablesOf(result),
     notes: [
+      ...(tooNew.length === 0
+        ? []
+        : [
+            `${counted(tooNew.length, 'rule')} never fired, and ${tooNew.length === 1 ? 'was' : 'were'} recorded for less than ${formatDuration(LEAST_MS)}: conclude nothing from that yet.`,
+          ]),
       'Needless: the fault ended by itself within the time that the repair takes.',
       'Unknown: the repair began to work, a person changed the node, or nothing was recorded, so whether the fault would have ended by itself cannot be told. A rule in mode DryRun changes nothing, so its repairs are all judged.',
       ...(result.unset === undefined
@@ -126,6 +134,12 @@ const outcomesText = ({ outcomes }: RuleReview): string =>
     .map(([outcome, count]) => `${count} ${outcome}`)
     .join(', ')
 
+/** A rule that was recorded for less tells nothing by not firing. */
+const LEAST_MS = 7 * 86_400_000
+
+const isTooNew = ({ isActive, knownMs, repairs, dryRuns, longest }: RuleReview): boolean =>
+  isActive && knownMs < LEAST_MS && repairs + dryRuns === 0 && longest === undefined
+
 const REMOVE = 'keep it if the fault is rare and a case of kubenode rules test covers it; otherwise remove it'
 
 /** At most one: why a rule did not fire. */
@@ -156,7 +170,7 @@ function ofSilence(rule: RuleReview, { unset, windowMs }: ReviewResult, names: R
     ]
   const missing = unset?.get(name)
   if (missing !== undefined) return [noMonitor(name, missing, names)]
-  if (repairs + dryRuns > 0) return []
+  if (repairs + dryRuns > 0 || isTooNew(rule)) return []
   const never = (why: string, next: string, command?: string): readonly ReviewFinding[] => [
     {
       ...of,

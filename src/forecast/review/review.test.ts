@@ -206,18 +206,35 @@ describe('a rule that never fired', () => {
     })
   })
 
+  test('for less than was asked for is not removed', async () => {
+    const past = fleet()
+    past.condition(PAST_START, 'n1', 'Dead', 'False')
+    past.put(END - 10 * DAY, remedierOf('dead', 'Dead'))
+    expect(findings(await reviewed(past.lines()))).toMatchObject([
+      {
+        what: 'never fired in 10d: it was never true of a node',
+        next: expect.stringContaining('conclude nothing yet'),
+      },
+    ])
+    const unreported = fleet()
+    unreported.put(END - 10 * DAY, remedierOf('dead', 'Dead'))
+    expect(findings(await reviewed(unreported.lines()))).toMatchObject([
+      { next: 'check that a monitor sets it on the nodes of this rule' },
+    ])
+  })
+
   test('in a short history concludes nothing', async () => {
     const past = fleet()
     past.condition(PAST_START, 'n1', 'Dead', 'False')
     past.put(END - DAY, remedierOf('dead', 'Dead'))
-    expect(findings(await reviewed(past.lines()))).toMatchObject([
-      { what: 'never fired in 1d: it was never true of a node', next: expect.stringContaining('conclude nothing yet') },
-    ])
+    const result = await reviewed(past.lines())
+    expect(reviewFindings(result, {})).toMatchObject({ findings: [], headline: 'Nothing to do yet.' })
+    expect(reviewFindings(result, {}).notes[0]).toBe(
+      '1 rule never fired, and was recorded for less than 7d: conclude nothing from that yet.',
+    )
     const unreported = fleet()
     unreported.put(END - DAY, remedierOf('dead', 'Dead'))
-    expect(findings(await reviewed(unreported.lines()))).toMatchObject([
-      { next: 'check that a monitor sets it on the nodes of this rule' },
-    ])
+    expect(findings(await reviewed(unreported.lines()))).toEqual([])
   })
 })
 
