@@ -82,6 +82,8 @@ export function serverFlags(places: ProgramPlaces): readonly string[] {
     'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
     'requestheader-group-headers': 'X-Remote-Group',
     'requestheader-username-headers': 'X-Remote-User',
+    // Service addresses lead nowhere here: call webhooks and extension API servers at their endpoints.
+    'enable-aggregator-routing': 'true',
     'service-account-issuer': `https://kubernetes.default.svc.${DEFAULT_NETWORK.domain}`,
     'service-account-key-file': join(keys, signerOfAccounts.open),
     'service-account-signing-key-file': join(keys, signerOfAccounts.key),
