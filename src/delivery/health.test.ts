@@ -10,6 +10,7 @@ const ours = (kind: string, status?: object, generation = 2): KubeObject => ({
   spec: {},
   ...defined({ status }),
 })
+const API_SERVICES = 'apiregistration.k8s.io/v1'
 const of = (apiVersion: string, kind: string, spec: object, status: object, metadata: object = {}): KubeObject => ({
   apiVersion,
   kind,
@@ -179,6 +180,17 @@ describe('health', () => {
       'a definition that is not served yet',
       of('apiextensions.k8s.io/v1', 'CustomResourceDefinition', {}, {}),
       'InProgress',
+    ],
+    ['an API that no controller looked at yet', of(API_SERVICES, 'APIService', {}, {}), 'InProgress'],
+    [
+      'an API whose server does not answer',
+      of(API_SERVICES, 'APIService', {}, { conditions: [condition('Available', 'False')] }),
+      'InProgress',
+    ],
+    [
+      'an API that is served',
+      of(API_SERVICES, 'APIService', {}, { conditions: [condition('Available', 'True')] }),
+      'Current',
     ],
     [
       'an unknown kind, with conditions',

@@ -113,6 +113,12 @@ function replacesItsPods(object: KubeObject): boolean {
   return !(isObject(strategy) && strategy['type'] === 'OnDelete') && partition === 0
 }
 
+/** One that is not served also stops the deletion of namespaces there. */
+const apiService: Judge = (_, status) => {
+  const available = conditionsOf(status).find((c) => c.type === 'Available')
+  return available?.status === 'True' ? CURRENT : inProgress(available?.message ?? 'not served yet')
+}
+
 /** With OnDelete the pods follow later, slice by slice. That is the machine controller's job, and no failure of the apply. */
 const daemonSet: Judge = (object, status) => {
   if (numberOr(status['observedGeneration'], 0) < numberOr(object.metadata.generation, 0))
@@ -149,5 +155,6 @@ const COMMON: Readonly<Record<string, Judge>> = {
         : conditionIs('Ready', 'the pod is not ready')(object, status),
   PersistentVolumeClaim: (_, status) => (status['phase'] === 'Bound' ? CURRENT : inProgress('not bound yet')),
   Namespace: (_, status) => (status['phase'] === 'Terminating' ? inProgress('terminating') : CURRENT),
+  APIService: apiService,
   CustomResourceDefinition: conditionIs('Established', 'not served yet'),
 }
