@@ -76,6 +76,16 @@ test('the shipped recipe of kube-proxy is one, and finds the API server by its o
   expect(text).not.toContain('KUBENODE_')
 })
 
+test('the shipped recipe of metrics-server is one, and lets no kubelet have its token unverified', () => {
+  const shipped = readFileSync(join(import.meta.dirname, '../../../../deploy/recipes/metrics-server.yaml'), 'utf8')
+  const images = new Map([['registry.k8s.io/metrics-server/metrics-server', pinned]])
+  const recipe = readRecipe(made({ manifests: shipped, images }).configMap['data'] as Record<string, string>)
+  if (typeof recipe === 'string') throw new Error(recipe)
+  const text = JSON.stringify(recipe.objects)
+  expect(text).toContain('"--kubelet-use-node-status-port"')
+  expect(text).not.toContain('insecure-tls')
+})
+
 test('images are replaced by what is given for them: a mirror, or a digest', () => {
   const mirror = `mirror.example.test/proxy@${DIGEST}`
   const { configMap } = made({ manifests: daemonSet('proxy:v1'), images: new Map([['proxy:v1', mirror]]) })

@@ -5,7 +5,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { isObject } from '#lib/json.ts'
 import { until } from '#test/support/tools/processes.ts'
 import { namesIn, serveNames } from './cluster-names.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
 import { type RealNode, startNode, whyNoNode } from './node.ts'
 import { whyNoPrograms } from './programs.ts'
 import { type SealedHost, startSealedHost } from './sealed-host.ts'
@@ -25,16 +25,17 @@ export const whyNoCluster = (): string | undefined => whyNoPrograms() ?? whyNoNo
 export interface ClusterOptions {
   /** False: nothing leads Services to their pods. */
   readonly leads?: boolean
+  readonly flags?: ControlPlaneOptions['flags']
 }
 
-export async function startCluster({ leads = true }: ClusterOptions = {}): Promise<RealCluster> {
+export async function startCluster({ leads = true, flags = {} }: ClusterOptions = {}): Promise<RealCluster> {
   const host = await startSealedHost()
   const ends: (() => Promise<void>)[] = [() => host.stop()]
   const stop = async (): Promise<void> => {
     for (const end of ends.toReversed()) await end()
   }
   try {
-    const plane = await startControlPlane({ place: host })
+    const plane = await startControlPlane({ place: host, flags })
     ends.push(() => plane.stop())
     const { cert, key } = plane
     const admin = new HttpKubeClient({

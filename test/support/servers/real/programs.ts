@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const
-export type ProgramName = (typeof CONTROL_PLANE)[number] | 'kubelet' | 'coredns' | 'kube-proxy'
+export type ProgramName = (typeof CONTROL_PLANE)[number] | 'kubelet' | 'coredns' | 'kube-proxy' | 'metrics-server'
 
 const folderOf = (): string | undefined => process.env['KUBEBUILDER_ASSETS']
 
