@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
-import { judgePreview, PREVIEW_HEAD, previewRow, previewsIn, type SeenPreview } from './previews.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import {
+  judgePreview,
+  leftOfPreview,
+  PREVIEW_HEAD,
+  previewRow,
+  previewsIn,
+  stillNot,
+  type SeenPreview,
+} from './previews.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const [OLD, NEW] = ['a'.repeat(40), 'b'.repeat(40)]
@@ -53,5 +62,36 @@ describe('a wait for a preview', () => {
     ['continues until sync has seen the branch', 'Waiting', [], NEW],
   ])('%s', (_, kind, found, commit) => {
     expect(kindOf(found, commit)).toBe(kind)
+  })
+})
+
+test('a wait that is over says what it waited for', () => {
+  expect(stillNot([])).toBe('sync has not seen the branch yet')
+  expect(stillNot([seen({ phase: 'Creating' })])).toBe('it is still being made')
+  expect(stillNot([seen({ phase: 'Waiting', message: '2 previews at most' })])).toBe(
+    'it still waits: 2 previews at most',
+  )
+})
+
+describe('an earlier preview of a branch', () => {
+  const source = (previews: readonly object[]) =>
+    ({ metadata: { namespace: 'a', name: 'fleet' }, spec: {}, status: { previews } }) as unknown as FleetSource
+  const of = (branch: string, key: string) =>
+    ({
+      metadata: {
+        namespace: 'a',
+        name: 'pv-x',
+        annotations: { [ANNOTATIONS.previewOf]: key, [ANNOTATIONS.previewBranch]: branch },
+      },
+    }) as unknown as Cluster
+  test.each<[string, FleetSource, readonly Cluster[], RegExp | undefined]>([
+    ['is there while its cluster is', source([]), [of('preview/x', 'a/fleet')], /^cluster\/pv-x of its earlier/],
+    ['is there while sync lists it', source([{ branch: 'preview/x' }]), [], /^sync has not forgotten/],
+    ['is gone with both', source([{ branch: 'preview/y' }]), [of('preview/y', 'a/fleet')], undefined],
+    ['is none of another source', source([]), [of('preview/x', 'a/other')], undefined],
+  ])('%s', (_, of, clusters, left) => {
+    const found = leftOfPreview('preview/x', [of], clusters)
+    if (left === undefined) expect(found).toBeUndefined()
+    else expect(found).toMatch(left)
   })
 })

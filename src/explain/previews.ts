@@ -3,7 +3,7 @@ import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { keyText, namespacedName } from '#api/schema/object-meta.ts'
-import { folderOf } from '#sync/previews/branches.ts'
+import { branchOf, folderOf, previewsOf } from '#sync/previews/branches.ts'
 import { inTime } from './cluster-columns.ts'
 
 type Reported = NonNullable<NonNullable<FleetSource['status']>['previews']>[number]
@@ -45,6 +45,27 @@ export const previewRow = (p: SeenPreview, now: number): readonly string[] => [
 export const isGiven = ({ spec: { previews } }: FleetSource, branch: string): boolean => {
   const folder = previews === undefined ? undefined : `${folderOf(previews)}/`
   return folder !== undefined && branch.startsWith(folder) && branch.length > folder.length
+}
+
+/**
+ * What is left of an earlier preview of the branch; undefined once sync has forgotten it. Until then a push of the same commit is given the cluster that was
+ * used before.
+ */
+export function leftOfPreview(
+  branch: string,
+  sources: readonly FleetSource[],
+  clusters: readonly Cluster[],
+): string | undefined {
+  const used = sources.flatMap((s) => previewsOf(clusters, namespacedName(s))).find((c) => branchOf(c) === branch)
+  if (used !== undefined) return `cluster/${used.metadata.name ?? ''} of its earlier preview is not gone yet`
+  const isListed = sources.some((s) => s.status?.previews?.some((p) => p.branch === branch))
+  return isListed ? 'sync has not forgotten its earlier preview yet' : undefined
+}
+
+/** What a wait that is over has seen last. */
+export function stillNot([preview]: readonly SeenPreview[]): string {
+  if (preview === undefined) return 'sync has not seen the branch yet'
+  return preview.phase === 'Waiting' ? `it still waits: ${preview.message}` : 'it is still being made'
 }
 
 export type PreviewWait = { readonly kind: 'Ready' | 'Failed' | 'Waiting'; readonly text: string }

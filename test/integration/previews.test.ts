@@ -187,6 +187,8 @@ async function untilPreview(branch: string, is: (entry: Entry) => boolean): Prom
   return found as Entry
 }
 
+const authorityIn = (file: string) => parseSafeKubeconfig(readFileSync(file, 'utf8'), 'preview').config.ca
+
 const byName = (a: string, b: string): number => (a < b ? -1 : 1)
 const clustersNow = async (): Promise<readonly Cluster[]> => (await world.admin.list(clusterKind)).items
 const namesNow = async () => (await clustersNow()).map((c) => c.metadata.name ?? '').toSorted(byName)
@@ -300,10 +302,17 @@ test('a job takes a cluster for its commit, runs a program with its kubeconfig, 
     seen,
   )
   expect(said).toContain('preview/ci-1 is Ready on cluster/pv-preview-ci-1-')
-  expect(said).toContain('preview/ci-1 is deleted, and its cluster with it')
+  expect(said).toContain('preview/ci-1 is deleted; its cluster is deleted next')
   expect(code).toBe(7)
   const { server: reached } = parseSafeKubeconfig(readFileSync(seen, 'utf8'), 'preview').config
   expect([reached, world.hub.url]).toEqual([expect.stringMatching(/^https:/), expect.not.stringContaining(reached)])
+
+  // At once, with the same commit: the cluster that was used is not used again, though the new one has its name.
+  const again = join(repository.folder, 'again')
+  const job = [process.execPath, '-e', program, again] as const
+  const [nextCode, nextSaid] = await kubenode('preview', 'run', 'preview/ci-1', ...inClone, ...job)
+  expect([nextCode, nextSaid]).toEqual([7, expect.stringContaining('of its earlier preview is not gone yet')])
+  expect(authorityIn(again)).not.toEqual(authorityIn(seen))
   await world.until('its cluster is gone', async () => (await namesNow()).join(',') === 'dev')
 
   // A branch of another user is neither moved nor deleted.

@@ -281,7 +281,7 @@ export const commandLine = {
     do: 'commit or stash them, then run the command again',
   },
   KN1386: {
-    cause: 'The branch for a preview could not be pushed or deleted.',
+    cause: 'The branch for a preview could not be pushed or deleted, or its earlier preview is still there.',
     check: 'git ls-remote --heads origin, and whether this clone may push',
     do: 'name a branch that the remote does not have, such as preview/ci-4711, and run the command in a clone that may push it',
   },
@@ -387,9 +387,10 @@ export const commandLine = {
     do: 'correct the shared cause; repairs begin by themselves once fewer nodes have the fault',
   },
   KN1734: {
-    cause: 'The manifests of an addon are not such that the hub would apply them: each image needs a digest.',
-    check: 'the object in the message',
-    do: 'correct it, or replace the image with --image OLD=NEW@sha256:…; docs/operations/control-planes.md has an example',
+    cause:
+      'The recipe of an addon is not such that the hub would take it: its name, its version, its minors, or its manifests, where each image needs a digest.',
+    check: 'what the message names',
+    do: 'correct it; an image is replaced with --image OLD=NEW@sha256:…; docs/operations/control-planes.md has an example',
   },
   KN1733: {
     cause: 'No error has this number.',

@@ -64,7 +64,7 @@ export function followingBranch(source: FleetSource, branch: string): FleetSourc
   return { ...object, spec: { ...spec, ref: { branch } } }
 }
 
-const branchOf = ({ metadata }: Cluster): string => metadata.annotations?.[ANNOTATIONS.previewBranch] ?? ''
+export const branchOf = ({ metadata }: Cluster): string => metadata.annotations?.[ANNOTATIONS.previewBranch] ?? ''
 
 /** The Clusters that sync made for branches of the source, in its namespace. A Cluster that git declares never counts, whatever its labels claim. */
 export const previewsOf = (clusters: readonly Cluster[], key: string): readonly Cluster[] =>

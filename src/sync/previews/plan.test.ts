@@ -4,7 +4,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { followingBranch, isUsable, previewCluster, previewName, previewsOf, templateProblem } from './branches.ts'
-import { planPreviews, shownPreviews, type PreviewsSeen, type PreviewStatus } from './plan.ts'
+import { holderOf, planPreviews, shownPreviews, waitsForRoom, type PreviewsSeen, type PreviewStatus } from './plan.ts'
 
 const KEY = 'fleet/main'
 const COMMIT = 'a'.repeat(40)
@@ -95,6 +95,14 @@ describe('a branch', () => {
     expect(plan.room).toBe(0)
     expect(plan.keep).toMatchObject([{ branch: 'preview/a' }])
     expect(plan.remove).toEqual([])
+  })
+
+  test('that waits for room says whose clusters take it', () => {
+    const leaving = clusterOf('preview/old', { deletionTimestamp: '2026-01-01T00:00:00Z' })
+    const holders = [clusterOf('preview/a'), leaving].map(holderOf)
+    expect(waitsForRoom({ branch: 'preview/b', commit: COMMIT }, 2, holders).message).toMatch(
+      /^2 previews at most, now preview\/a, preview\/old \(is being deleted\): waits until /,
+    )
   })
 
   test('that is gone takes its cluster with it, also one that is still being made', () => {

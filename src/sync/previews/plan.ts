@@ -3,7 +3,8 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import { MAX_PREVIEWS_SHOWN, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
-import { isFor, isUsable, previewFor, previewName, type PreviewOf } from './branches.ts'
+import { someOf } from '#lib/some-of.ts'
+import { branchOf, isFor, isUsable, previewFor, previewName, type PreviewOf } from './branches.ts'
 
 export type PreviewStatus = NonNullable<NonNullable<FleetSource['status']>['previews']>[number]
 
@@ -74,11 +75,17 @@ const expired = ({ only }: PreviewOf): string =>
 
 const taken = (name: string): string => `Cluster ${name} exists and was not made for this branch: delete or rename it`
 
-export const waitsForRoom = ({ branch, commit }: Branch, max: number): PreviewStatus => ({
+const MOST_HOLDERS_SHOWN = 3
+
+/** Whose a cluster is, as others that wait for its room read it. */
+export const holderOf = (cluster: Cluster): string =>
+  cluster.metadata.deletionTimestamp === undefined ? branchOf(cluster) : `${branchOf(cluster)} (is being deleted)`
+
+export const waitsForRoom = ({ branch, commit }: Branch, max: number, holders: readonly string[]): PreviewStatus => ({
   branch,
   commit,
   phase: 'Waiting',
-  message: `${counted(max, 'preview')} at most: waits until another branch is deleted or its preview expires`,
+  message: `${counted(max, 'preview')} at most${holders.length === 0 ? '' : `, now ${someOf(holders, MOST_HOLDERS_SHOWN)}`}: waits until another branch is deleted or its preview expires`,
 })
 
 /** Branches that have or had a cluster come first; the others while there is room. */

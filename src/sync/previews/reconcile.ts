@@ -36,7 +36,7 @@ import {
   templateProblem,
   type Previews,
 } from './branches.ts'
-import { planPreviews, shownPreviews, waitsForRoom, type PreviewStatus } from './plan.ts'
+import { holderOf, planPreviews, shownPreviews, waitsForRoom, type PreviewStatus } from './plan.ts'
 
 /** Requeue delay while a cluster is being created or deleted. */
 const BUSY_MS = 2_000
@@ -135,6 +135,7 @@ async function sortOut(pass: Pass, heads: ReadonlyMap<string, string>, own: read
     return step
   }
   let { room } = plan
+  const holders = own.map(holderOf)
   for (const { branch, commit, cluster } of plan.keep) {
     const { name = '' } = cluster.metadata
     const step = moved(await keepUp(pass, { branch, commit, cluster, followed }))
@@ -142,12 +143,13 @@ async function sortOut(pass: Pass, heads: ReadonlyMap<string, string>, own: read
   }
   for (const begun of plan.begin) {
     const { branch, commit } = begun
-    if (room === 0 || template === undefined) entries.push(waitsForRoom(begun, previews.max))
+    if (room === 0 || template === undefined) entries.push(waitsForRoom(begun, previews.max, holders))
     else {
       const refusal = await refusalOf(pass, branch, commit)
       if (refusal !== undefined) entries.push({ branch, commit, ...moved(refusal) })
       else {
         room--
+        holders.push(branch)
         entries.push({ branch, commit, ...moved(await begin(pass, begun, template)) })
       }
     }

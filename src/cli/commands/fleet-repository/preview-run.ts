@@ -17,6 +17,8 @@ export interface PreviewRun {
   /** Folder of the clone. */
   readonly repo: string
   readonly remote: string
+  /** Once nothing is left of an earlier preview of the branch. */
+  readonly forgotten: () => Promise<void>
   /** Once the commit is healthy in its cluster. */
   readonly kubeconfig: (commit: string, signal: AbortSignal) => Promise<string>
 }
@@ -37,17 +39,23 @@ export async function runInPreview(asked: PreviewRun, io: Io): Promise<void> {
     const why = `${remote} has this branch already`
     throw new KubeNodeError(clusterErrors.KN1386({ branch: printableLine(branch), why }))
   }
+  await asked.forgotten()
   await git(['push', '--quiet', `--force-with-lease=${ref}:`, remote, `${commit}:${ref}`])
   const stop = new AbortController()
   const ended = endings((signal) => stop.abort(new Exit(BY_SIGNAL + constants.signals[signal])))
+  let end = 'is deleted'
   try {
-    const kubeconfig = await asked.kubeconfig(commit, stop.signal)
+    const kubeconfig = await asked.kubeconfig(commit, stop.signal).catch((error: unknown) => {
+      showProblem(io, 'the command was not run\n')
+      throw error
+    })
+    end = 'is deleted; its cluster is deleted next'
     stop.signal.throwIfAborted()
     const code = await withKubeconfig(kubeconfig, (file) => ran(asked.command, file, io))
     if (code !== 0) throw new Exit(code)
   } finally {
     await git(['push', '--quiet', `--force-with-lease=${ref}:${commit}`, remote, `:${ref}`]).then(
-      () => io.err(shownLine(`${branch} is deleted, and its cluster with it`)),
+      () => io.err(shownLine(`${branch} ${end}`)),
       (error: unknown) =>
         showProblem(io, shownLine(`${messageOf(error)}; when it works again: git push ${remote} :${ref}`)),
     )

@@ -7,7 +7,7 @@ import { printableLine, shownLine } from '#lib/printable.ts'
 import { clusterErrors } from '../../fleet/cluster-errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from '../../fleet/connect.ts'
-import { previewsOn, untilReady } from './preview-ready.ts'
+import { previewsOn, untilForgotten, untilReady } from './preview-ready.ts'
 
 interface WaitOptions extends ServerOptions {
   readonly commit?: string
@@ -51,7 +51,11 @@ export function register(program: Command, io: Io): void {
     .argument('<command...>', 'the command and its arguments, after --')
     .option('--repo <dir>', 'the clone', '.')
     .option('--remote <name>', 'the remote that the FleetSource follows', 'origin')
-    .option('--timeout <duration>', 'how long to wait until the preview is Ready', '30m')
+    .option(
+      '--timeout <duration>',
+      'how long to wait until an earlier preview of the branch was deleted, and then until the new one is Ready',
+      '30m',
+    )
     .action((branch: string, command: string[], options: RunOptions) => runWith(branch, command, options, io))
 }
 
@@ -77,7 +81,8 @@ async function runWith(branch: string, command: readonly string[], asked: RunOpt
     if (found === undefined) throw new KubeNodeError(clusterErrors.KN7301_reached({ name, why: 'it was deleted' }))
     return kubeconfigOf(client, found)
   }
-  await runInPreview({ branch, command, repo, remote, kubeconfig }, io)
+  const forgotten = () => untilForgotten(client, branch, withinMs, io)
+  await runInPreview({ branch, command, repo, remote, forgotten, kubeconfig }, io)
 }
 
 async function list(options: ServerOptions, io: Io): Promise<void> {
