@@ -5,6 +5,7 @@ import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { versionErrors } from './version-errors.ts'
 import { someOf } from '#lib/some-of.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 
 const MOST_SHOWN = 5
 
@@ -13,13 +14,13 @@ type Read = Extract<VersionFile, { readonly rows: unknown }>
 /** Throws if it is invalid at the start. After a later mistake the last valid content stays. */
 export function versionFile(file: string, onMistake: (problem: string) => void): () => Read {
   let stamp = stampOf(file)
-  let read = readFile(file)
+  let read = readVersionFile(file)
   return () => {
     try {
       const now = stampOf(file)
       if (now === stamp) return read
       stamp = now
-      read = readFile(file)
+      read = readVersionFile(file)
     } catch (error) {
       onMistake(messageOf(error))
     }
@@ -32,12 +33,21 @@ const stampOf = (file: string): string => {
     const { mtimeMs, size, ino } = statSync(file)
     return `${ino}/${mtimeMs}/${size}`
   } catch (error) {
-    throw new KubeNodeError(versionErrors.KN1462({ file, problems: messageOf(error) }))
+    throw new KubeNodeError(versionErrors.KN1462({ file, problems: systemTrouble(error) }))
   }
 }
 
-function readFile(file: string): Read {
-  const read = parseVersionFile(readBoundedText(file))
+function versionsText(file: string): string {
+  try {
+    return readBoundedText(file)
+  } catch (error) {
+    throw new KubeNodeError(versionErrors.KN1462({ file, problems: systemTrouble(error) }), { cause: error })
+  }
+}
+
+/** Throws if the file is missing or invalid. */
+export function readVersionFile(file: string): Read {
+  const read = parseVersionFile(versionsText(file))
   if ('rows' in read) return read
   const problems = someOf(read.problems, MOST_SHOWN, '; ')
   throw new KubeNodeError(versionErrors.KN1462({ file, problems }))

@@ -81,7 +81,7 @@ test.each<readonly [string, unknown, string]>([
   [
     'a default that does not exist',
     { versions: [], defaults: { storageclass: 'fast' } },
-    'defaults.storageclass is unknown',
+    'defaults.storageclass is unknown; did you mean storageClass?',
   ],
   [
     'a default that is no quantity',
@@ -97,6 +97,26 @@ test.each<readonly [string, unknown, string]>([
     'more snapshots than there is room for',
     { versions: [], defaults: { snapshots: { every: '1h', keep: 8 } } },
     'defaults.snapshots.keep is no number from 1 to 7',
+  ],
+  [
+    'a list with a letter wrong, which would close nothing',
+    { versions: [], hubNetwork: ['10.0.0.0/8'] },
+    'hubNetwork is unknown; did you mean hubNetworks?',
+  ],
+  [
+    'a key that is like none',
+    { versions: [], comment: '' },
+    'comment is unknown; known are versions, hubNetworks, openNetworks, defaults',
+  ],
+  [
+    'a key of a row that nothing reads',
+    { versions: [{ ...ROW, image: {} }] },
+    'versions[0]: image is unknown; did you mean images?',
+  ],
+  [
+    'an image of no part',
+    { versions: [{ ...ROW, images: { ...IMAGES, shceduler: image('x') } }] },
+    'versions[0]: images.shceduler is unknown; did you mean scheduler?',
   ],
   ['a version twice', { versions: [ROW, ROW] }, 'version 1.36.2 is there twice'],
 ])('%s is named', (_, file, problem) => {

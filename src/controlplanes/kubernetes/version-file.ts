@@ -1,8 +1,10 @@
 // The Kubernetes versions that a hub can run as control planes: a file kept by its administrators, with each image by digest. Reading it fetches nothing.
 import { LEAST_EVERY_MS } from '#api/cluster-mistakes.ts'
 import { minorOf, PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
 import { isObject } from '#lib/json.ts'
 import { parseVersion } from '#lib/semver.ts'
+import { without } from '#lib/without.ts'
 import { masked, parseCidr, formatCidr } from '#lib/ip-address.ts'
 import type { ControlPlaneVersion } from '../upgrade/versions.ts'
 import { durationMs } from '#lib/duration.ts'
@@ -40,7 +42,7 @@ export function parseVersionFile(text: string): VersionFile {
     return { problems: [`it is no JSON: ${e instanceof Error ? e.message : String(e)}`] }
   }
   const file = isObject(value) ? value : {}
-  const { versions: list, hubNetworks: closed, openNetworks: open = [], defaults = {} } = file
+  const { versions: list, hubNetworks: closed, openNetworks: open = [], defaults = {}, ...others } = file
   if (!Array.isArray(list)) return { problems: ['it has no list "versions"'] }
   if (list.length > MOST_ROWS) return { problems: [`it has ${list.length} versions; at most ${MOST_ROWS} are read`] }
   const problems = list.flatMap((row: unknown, n) => rowProblems(row).map((p) => `versions[${n}]: ${p}`))
@@ -48,13 +50,27 @@ export function parseVersionFile(text: string): VersionFile {
   for (const name of new Set(names.filter((v, n) => names.indexOf(v) !== n)))
     problems.push(`version ${name} is there twice`)
   problems.push(...rangeProblems('hubNetworks', closed ?? []), ...rangeProblems('openNetworks', open))
-  problems.push(...defaultProblems(defaults))
+  problems.push(...defaultProblems(defaults), ...unknownKeys(others, FILE_KEYS))
   if (problems.length > 0) return { problems }
   const network = {
     ...(closed !== undefined && { closed: closed as readonly string[] }),
     open: open as readonly string[],
   }
   return { rows: list as readonly ServedVersion[], network, defaults: defaults as PlaneDefaults }
+}
+
+const FILE_KEYS = ['versions', 'hubNetworks', 'openNetworks', 'defaults']
+const ROW_KEYS = ['version', 'etcd', 'emulatesFrom', 'images']
+const DEFAULT_KEYS = ['storageClass', 'resources', 'snapshots']
+const MOST_KEY_CHARS = 64
+
+/** A list that closes networks would be void with a letter wrong. */
+function unknownKeys(others: object, known: readonly string[], prefix = ''): readonly string[] {
+  return Object.keys(others).map((key) => {
+    const near = didYouMean(key, known)
+    const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`
+    return `${prefix}${key.slice(0, MOST_KEY_CHARS)} is unknown; ${hint}`
+  })
 }
 
 const CLASS = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
@@ -64,7 +80,7 @@ const MOST_KEPT = 7
 function defaultProblems(defaults: unknown): readonly string[] {
   if (!isObject(defaults)) return ['defaults is no object']
   const { storageClass, resources = {}, snapshots, ...others } = defaults
-  const problems = Object.keys(others).map((key) => `defaults.${key} is unknown`)
+  const problems = [...unknownKeys(others, DEFAULT_KEYS, 'defaults.')]
   if (storageClass !== undefined && !(typeof storageClass === 'string' && CLASS.test(storageClass)))
     problems.push('defaults.storageClass is no name of a StorageClass')
   for (const [key, value] of Object.entries(isObject(resources) ? resources : { resources }))
@@ -95,9 +111,9 @@ function rangeProblems(name: string, list: unknown): readonly string[] {
 
 function rowProblems(row: unknown): readonly string[] {
   if (!isObject(row)) return ['it is no object']
-  const { version, etcd, emulatesFrom, images } = row
+  const { version, etcd, emulatesFrom, images, ...others } = row
   const minor = typeof version === 'string' && VERSION.test(version) ? minorOf(version) : undefined
-  const problems: string[] = []
+  const problems = [...unknownKeys(others, ROW_KEYS)]
   if (minor === undefined) problems.push('version is none of Kubernetes 1, such as 1.36.2')
   if (typeof etcd !== 'string' || !VERSION.test(etcd) || parseVersion(etcd) === undefined)
     problems.push('etcd is no version, such as 3.6.6')
@@ -108,5 +124,6 @@ function rowProblems(row: unknown): readonly string[] {
     if (typeof image !== 'string' || !IMAGE.test(image))
       problems.push(`images.${part} is no image with its digest, such as registry.example.org/${part}@sha256:…`)
   }
+  if (isObject(images)) problems.push(...unknownKeys(without(images, ...PARTS), PARTS, 'images.'))
   return problems
 }

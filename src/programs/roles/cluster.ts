@@ -2,6 +2,7 @@
 import { clusterModule } from '#controllers/cluster/reconcile.ts'
 import { addonsOf, type Addons } from '#controllers/cluster/addons/built-in.ts'
 import { hostsOf } from '#controlplanes/embedded/hosts.ts'
+import { readVersionFile } from '#controlplanes/embedded/version-file.ts'
 import { releaseManifests } from '#delivery/release-manifests.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -19,7 +20,13 @@ function releaseAddons(): Addons {
   return addonsOf(VERSION, kinds, rest)
 }
 
-export const clusterRole = (config: RolesConfig): RoleSetup => ({
+export function clusterRole(config: RolesConfig): RoleSetup {
+  // A standby reads it when it leads, too late for a user to learn of a mistake.
+  if (config.controlPlaneVersions !== undefined) readVersionFile(config.controlPlaneVersions)
+  return leading(config)
+}
+
+const leading = (config: RolesConfig): RoleSetup => ({
   async setup(context) {
     const connect = (connection: ConnectionConfig) => clientOf(connection, 'kubenode-cluster')
     const [first, ...others] = await hostsOf(config, { ...context, connect })
