@@ -31,6 +31,28 @@ export const mayExist = ({ cluster: { metadata, spec } }: Pick<Seen, 'cluster'>)
   (metadata.finalizers ?? []).includes(FINALIZERS.cluster) &&
   (metadata.deletionTimestamp === undefined || spec.deletionPolicy === 'Delete')
 
+/** A recipe is immutable: an upgrade needs one that is for the minor before and the one after it. */
+function recipeMistake(
+  [running = '', wanted = '']: readonly string[],
+  unfitFor: (minor: number) => readonly string[],
+): Wait<Reason> | undefined {
+  const side = [running, wanted].find((v) => unfitFor(minorOf(v) ?? 0).length > 0)
+  if (side === undefined) return undefined
+  const recipes = unfitFor(minorOf(side) ?? 0).join(', ')
+  if (running === wanted)
+    return {
+      predicate: 'InvalidSpec',
+      seen: `${recipes}; the cluster is for ${releaseOf(side)}`,
+      unblock: `a commit names a recipe for ${releaseOf(side)}, or another version of the cluster`,
+    }
+  const both = [running, wanted].toSorted((a, b) => (minorOf(a) ?? 0) - (minorOf(b) ?? 0)).map(releaseOf)
+  return {
+    predicate: 'UpgradeRefused',
+    seen: `${recipes}; the cluster ${side === running ? 'still runs' : 'is to run'} ${releaseOf(side)}`,
+    unblock: `a commit names a recipe for ${[...new Set(both)].join('-')} first, or takes the addon out until the upgrade is done`,
+  }
+}
+
 /** Mistakes that no host can fix. */
 export function mistake(seen: Seen, version: string): Wait<Reason> | undefined {
   const { plane, host } = seen
@@ -54,12 +76,12 @@ export function mistake(seen: Seen, version: string): Wait<Reason> | undefined {
       unblock:
         'an administrator of the hub applies what kubenode cluster recipe prints, or a commit names another recipe',
     }
-  const unfitFor = (v: string): readonly string[] => [
-    ...unfitAddons(addons, minorOf(v) ?? 0),
-    ...unfitRecipes(addons, recipes, minorOf(v) ?? 0),
-  ]
   // An upgrade must fit the addons on both sides.
-  const untested = [plane?.version ?? version, version].find((v) => unfitFor(v).length > 0)
+  const sides = [plane?.version ?? version, version]
+  const unfitRecipe = recipeMistake(sides, (minor) => unfitRecipes(addons, recipes, minor))
+  if (unfitRecipe !== undefined) return unfitRecipe
+  const unfitFor = (v: string): readonly string[] => unfitAddons(addons, minorOf(v) ?? 0)
+  const untested = sides.find((v) => unfitFor(v).length > 0)
   if (untested !== undefined)
     return {
       predicate: plane === undefined || plane.version === version ? 'InvalidSpec' : 'UpgradeRefused',

@@ -75,7 +75,8 @@ export const unfitRecipes = (addons: readonly DeclaredAddon[], recipes: Recipes,
     const recipe = recipes.get(name)
     if (!isRecipe(recipe)) return []
     const [first, last] = recipe.minors
-    return minor >= first && minor <= last ? [] : [`${name} ${version} (1.${first} to 1.${last})`]
+    if (minor >= first && minor <= last) return []
+    return [`${name} ${version} is for ${first === last ? `1.${first} only` : `1.${first} to 1.${last}`}`]
   })
 
 export const recipeObjects = (recipe: Recipe, cluster: Cluster): readonly KubeObject[] =>

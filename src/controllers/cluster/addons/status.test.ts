@@ -122,6 +122,34 @@ describe('addons that a Cluster names', () => {
   })
 })
 
+describe('a recipe that is for one minor', () => {
+  const addon = { name: 'proxy', version: '1.36.2', recipe: 'b'.repeat(64) }
+  const recipe = { digest: addon.recipe, minors: [36, 36] as const, isAfterNodes: true, objects: [] }
+  const refusal = (running: string, version: string) => {
+    const base = seenOf({ phase: 'Ready' })
+    const cluster = { ...base.cluster, spec: { ...base.cluster.spec, version, addons: [addon] } } as Cluster
+    const host = { name: 'embedded', capabilities: { isHighlyAvailable: false, minors: ['1.35', '1.36'], most: 9 } }
+    const recipes = new Map([['proxy', recipe]])
+    return plan({ ...base, cluster, host, recipes, plane: { ...plane, version: running } }, NOW).wait
+  }
+
+  test('stops an upgrade from the one before, and says which recipe does not', () => {
+    expect(refusal('1.35.2', '1.36.0')).toEqual({
+      predicate: 'UpgradeRefused',
+      seen: 'proxy 1.36.2 is for 1.36 only; the cluster still runs 1.35',
+      unblock: 'a commit names a recipe for 1.35-1.36 first, or takes the addon out until the upgrade is done',
+    })
+    expect(refusal('1.36.0', '1.35.2')).toMatchObject({ seen: expect.stringContaining('the cluster is to run 1.35') })
+  })
+
+  test('is refused in a cluster of another one', () => {
+    expect(refusal('1.35.2', '1.35.2')).toMatchObject({
+      predicate: 'InvalidSpec',
+      seen: 'proxy 1.36.2 is for 1.36 only; the cluster is for 1.35',
+    })
+  })
+})
+
 describe('the status', () => {
   const failed: AddonsResult = { kind: 'AddonFailed', version: '2.0.0+b', object: 'ClusterRole x', message: 'no' }
 
