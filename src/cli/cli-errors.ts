@@ -42,6 +42,22 @@ export const cliErrors = errorTable({
     text: 'cannot make the recipe of {name}: {why}',
     next: 'correct the manifests, or name images with a digest by --image OLD=NEW@sha256:…',
   },
+  KN1734_file: {
+    text: 'cannot make the recipe of {name} from {file}: {why}',
+    next: 'name the file of its manifests with -f, or write -f - to read a pipe',
+  },
+  KN1734_name: {
+    text: 'cannot make the recipe of {name}: {why}',
+    next: 'write another name, such as kube-proxy; Clusters name the addon by it',
+  },
+  KN1734_version: {
+    text: 'cannot make the recipe of {name}: {why}',
+    next: 'write a version such as 1.36.2 or 0.27.4-1',
+  },
+  KN1734_minors: {
+    text: 'cannot make the recipe of {name}: {why}',
+    next: 'write --kubernetes with one minor such as 1.36, or with the first and the last such as 1.34-1.36',
+  },
   KN1734_image: {
     text: 'cannot use --image {text}',
     next: 'write OLD=NEW: the image as the manifests name it, and the one to use, with a digest',

@@ -32,6 +32,7 @@ const COMMANDS = [
   ['artifact', 'verify', 'FILE', '--trust', 'trust.json'],
   ['artifact', 'keys', 'new', '-f', 'FILE/x/key.pem'],
   ['get', 'machines', '--kubeconfig', 'FILE'],
+  ['cluster', 'recipe', 'proxy', '1', '-f', 'FILE', '--kubernetes', '1.36'],
   ['install', '--values', 'FILE', ...SERVER],
   ['machine', 'readmit', '--file', 'FILE', ...SERVER],
   ['machine', 'revoke', '--file', 'FILE', ...SERVER],

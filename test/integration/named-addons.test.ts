@@ -194,7 +194,7 @@ spec:
 `
   const images = new Map([['proxy:v1', values.image]])
   const made = makeRecipe({ name: 'proxy', version, kubernetes: '1.34-1.36', isAfterNodes, manifests, images })
-  if (typeof made === 'string') throw new Error(made)
+  if ('why' in made) throw new Error(made.why)
   return { ...made, named: { name: 'proxy', version, recipe: made.digest } }
 }
 
@@ -261,7 +261,7 @@ test('one with a recipe of the hub is refused until an administrator keeps exact
     manifests: 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: other, namespace: default }\n',
     images: new Map(),
   })
-  if (typeof other === 'string') throw new Error(other)
+  if ('why' in other) throw new Error(other.why)
   await w.admin.create(configMaps, other.configMap, administrator)
   await w.stopController()
   await w.startController()

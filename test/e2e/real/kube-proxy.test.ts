@@ -65,7 +65,7 @@ describe('the recipe of kube-proxy', () => {
       const manifests = readFileSync(SHIPPED, 'utf8').replace(...OWN_LIMITS)
       const about = { name: 'kube-proxy', version: '1', kubernetes: '1.36', isAfterNodes: true }
       const made = makeRecipe({ ...about, manifests, images: new Map([[IMAGE, image]]) })
-      if (typeof made === 'string') throw new Error(made)
+      if ('why' in made) throw new Error(made.why)
       const recipe = readRecipe(made.configMap['data'] as Record<string, string>)
       if (typeof recipe === 'string') throw new Error(recipe)
       const facts = { CLUSTER: 'one', KUBERNETES_VERSION: '1.36.2', POD_RANGE: '10.244.0.0/16', DNS_DOMAIN: DOMAIN }

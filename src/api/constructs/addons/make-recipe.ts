@@ -1,10 +1,11 @@
 // Makes the ConfigMap of a recipe from manifests that people already have, such as those of a network plugin. Pure.
 import { stringify } from 'yaml'
+import { ADDONS } from './table.ts'
 import { isObject } from '#lib/json.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { CLUSTERS_NAMESPACE } from '../../names.ts'
 import type { KubeObject } from '../../schema/object.ts'
-import { isRecipeVersion, readRecipe, recipeName, RECIPE_KEYS } from './recipe.ts'
+import { isRecipeVersion, minorsOf, readRecipe, recipeName, RECIPE_KEYS } from './recipe.ts'
 
 export interface RecipeSource {
   readonly name: string
@@ -22,16 +23,38 @@ export interface MadeRecipe {
   readonly digest: string
 }
 
-/** A sentence, if the hub would not take it. */
-export function makeRecipe({
-  name,
-  version,
-  kubernetes,
-  isAfterNodes,
-  manifests,
-  images,
-}: RecipeSource): MadeRecipe | string {
-  if (!isRecipeVersion(version)) return `version ${version} must be of small letters, digits, dots and dashes`
+/** What the hub would not take, and where it was written. */
+export interface RecipeMistake {
+  readonly of: 'name' | 'version' | 'minors' | 'manifests'
+  readonly why: string
+}
+
+/** As Clusters name addons. */
+const NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/
+
+const nameProblem = (name: string): string | undefined =>
+  Object.hasOwn(ADDONS, name)
+    ? `${name} is KubeNode's own addon, and has no recipe`
+    : NAME.test(name)
+      ? undefined
+      : `name ${name} must be of small letters, digits and dashes, at most 63`
+
+function headProblem({ name, version, kubernetes }: RecipeSource): RecipeMistake | undefined {
+  const ofName = nameProblem(name)
+  if (ofName !== undefined) return { of: 'name', why: ofName }
+  if (!isRecipeVersion(version))
+    return { of: 'version', why: `version ${version} must be of small letters, digits, dots and dashes` }
+  return minorsOf(kubernetes) === undefined
+    ? { of: 'minors', why: `${kubernetes} names no minors of Kubernetes, the older first` }
+    : undefined
+}
+
+export function makeRecipe(source: RecipeSource): MadeRecipe | RecipeMistake {
+  const made = headProblem(source) ?? madeFrom(source)
+  return typeof made === 'string' ? { of: 'manifests', why: made } : made
+}
+
+function madeFrom({ name, version, kubernetes, isAfterNodes, manifests, images }: RecipeSource): MadeRecipe | string {
   const { documents, problems } = parseDocuments(manifests)
   const [problem] = problems
   if (problem !== undefined) return `line ${problem.line}: ${problem.message}`

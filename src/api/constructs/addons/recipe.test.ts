@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../schema/object.ts'
-import { makeRecipe, type RecipeSource } from './make-recipe.ts'
+import { makeRecipe, type RecipeMistake, type RecipeSource } from './make-recipe.ts'
 import { filled, readRecipe, RECIPE_KEYS } from './recipe.ts'
 import { addonProblem } from './table.ts'
 
@@ -46,7 +46,7 @@ const FACTS = {
 
 function made(more: Partial<RecipeSource> = {}) {
   const recipe = makeRecipe(source(more))
-  if (typeof recipe === 'string') throw new Error(recipe)
+  if ('why' in recipe) throw new Error(recipe.why)
   return recipe
 }
 
@@ -105,7 +105,7 @@ test('it is filled with what the hub knows, in texts alone', () => {
 })
 
 describe('is refused in words:', () => {
-  test.each<[string, Partial<RecipeSource>, string]>([
+  test.each<[string, Partial<RecipeSource>, string, RecipeMistake['of']?]>([
     ['an image by tag', { manifests: daemonSet('proxy:v1') }, 'DaemonSet proxy: image proxy:v1 has no digest'],
     ['a container without an image', { manifests: daemonSet('null') }, 'image of a container has no digest'],
     ['a mirror of nothing', { images: new Map([['other:v1', pinned]]) }, 'no container has the image other:v1'],
@@ -113,12 +113,16 @@ describe('is refused in words:', () => {
     ['nothing', { manifests: '---\n' }, 'from 1 to 200 objects'],
     ['a text', { manifests: 'hello' }, 'object 1 is no object of Kubernetes'],
     ['no name', { manifests: 'apiVersion: v1\nkind: Service\nmetadata: {}\n' }, 'needs apiVersion, kind and metadata'],
-    ['minors backwards', { kubernetes: '1.36-1.34' }, 'such as 1.34-1.36'],
-    ['another major', { kubernetes: '2.1' }, 'such as 1.34-1.36'],
-    ['a version that is no name', { version: '1.0+b' }, 'small letters, digits'],
+    ['minors backwards', { kubernetes: '1.36-1.34' }, 'no minors of Kubernetes', 'minors'],
+    ['another major', { kubernetes: '2.1' }, 'no minors of Kubernetes', 'minors'],
+    ['half a minor', { kubernetes: '36' }, 'no minors of Kubernetes', 'minors'],
+    ['a version that is no name', { version: '1.0+b' }, 'small letters, digits', 'version'],
+    ['a version with two dots', { version: '1..0' }, 'small letters, digits', 'version'],
+    ['a name that no ConfigMap has', { name: 'Mine' }, 'small letters, digits', 'name'],
+    ['a name of an addon that KubeNode brings', { name: 'coredns' }, "KubeNode's own", 'name'],
     ['keys twice', { manifests: 'kind: A\nkind: B\n' }, 'line 2'],
-  ])('%s', (_, more, says) => {
-    expect(makeRecipe(source(more))).toContain(says)
+  ])('%s', (_, more, says, of = 'manifests') => {
+    expect(makeRecipe(source(more))).toEqual({ of, why: expect.stringContaining(says) })
   })
 
   test('settings that this version does not know, which may matter', () => {

@@ -40,8 +40,8 @@ const FACTS: readonly string[] = [
 ] satisfies readonly (keyof RecipeFacts)[]
 const PLACE = /\$\(KUBENODE_([A-Z_]*)\)/g
 const BY_DIGEST = /@sha256:[0-9a-f]{64}$/
-/** As the last part of the name of a ConfigMap. */
-const VERSION = /^[0-9a-z](?:[0-9a-z.-]{0,62}[0-9a-z])?$/
+/** As the last part of the name of a ConfigMap, where a dot stands between letters and digits. */
+const VERSION = /^(?!.*(?:\.[.-]|-\.))[0-9a-z](?:[0-9a-z.-]{0,62}[0-9a-z])?$/
 const MAX_OBJECTS = 200
 
 export const RECIPE_KEYS = { settings: 'settings.yaml', objects: 'objects.yaml' } as const
@@ -86,7 +86,7 @@ export function readRecipe(data: Data): Recipe | string {
   }
 }
 
-function minorsOf(text: unknown): readonly [number, number] | undefined {
+export function minorsOf(text: unknown): readonly [number, number] | undefined {
   if (typeof text !== 'string') return undefined
   const [first, last = first, ...rest] = text.split('-').map((part) => minorOf(`${part}.0`))
   return first === undefined || last === undefined || first > last || rest.length > 0 ? undefined : [first, last]

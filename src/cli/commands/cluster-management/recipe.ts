@@ -5,7 +5,7 @@ import { makeRecipe } from '#api/constructs/addons/make-recipe.ts'
 import { readBoundedText, STANDARD_INPUT } from '#lib/bounded-file.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
-import { shownLine } from '#lib/printable.ts'
+import { printableLine, shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { cliErrors } from '../../cli-errors.ts'
 
@@ -18,15 +18,22 @@ export interface RecipeAsked {
   readonly afterNodes?: boolean
 }
 
+const REFUSALS = {
+  name: cliErrors.KN1734_name,
+  version: cliErrors.KN1734_version,
+  minors: cliErrors.KN1734_minors,
+  manifests: cliErrors.KN1734,
+} as const
+
 export function printRecipe(asked: RecipeAsked, io: Io): void {
   const { addon, version, filename, kubernetes, image = [], afterNodes = false } = asked
-  const refused = (why: string, cause?: unknown): KubeNodeError =>
-    new KubeNodeError(cliErrors.KN1734({ name: `${addon} ${version}`, why }), { cause })
+  const name = printableLine(`${addon} ${version}`)
   let manifests: string
   try {
     manifests = readBoundedText(filename === '-' ? STANDARD_INPUT : resolve(io.cwd, filename))
   } catch (cause) {
-    throw refused(`${filename}: ${systemTrouble(cause)}`, cause)
+    const [file, why] = [printableLine(filename), systemTrouble(cause)]
+    throw new KubeNodeError(cliErrors.KN1734_file({ name, file, why }), { cause })
   }
   const made = makeRecipe({
     name: addon,
@@ -36,7 +43,7 @@ export function printRecipe(asked: RecipeAsked, io: Io): void {
     manifests,
     images: new Map(image.map(replacement)),
   })
-  if (typeof made === 'string') throw refused(made)
+  if ('why' in made) throw new KubeNodeError(REFUSALS[made.of]({ name, why: printableLine(made.why) }))
   io.out(stringify(made.configMap))
   io.err(
     shownLine(
