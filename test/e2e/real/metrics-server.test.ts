@@ -52,7 +52,7 @@ describe('the recipe of metrics-server', () => {
     const manifests = readFileSync(SHIPPED, 'utf8')
     const about = { name: 'metrics-server', version: '0.8.1', kubernetes: '1.36', isAfterNodes: false }
     const made = makeRecipe({ ...about, manifests, images: new Map([[IMAGE, image]]) })
-    if (typeof made === 'string') throw new Error(made)
+    if ('why' in made) throw new Error(made.why)
     const recipe = readRecipe(made.configMap['data'] as Record<string, string>)
     if (typeof recipe === 'string') throw new Error(recipe)
     const facts = {
