@@ -55,7 +55,7 @@ function planesOf({ hub: { client } }: SyncBench, isSlow: () => boolean = () => 
         waitingFor: {
           predicate: 'VersionNotServed',
           seen: `version ${version}; the host serves ${SERVED.join(', ')}`,
-          unblock: 'a commit names a version of one of these',
+          unblock: 'a commit names a version of 1.34, 1.35 or 1.36',
           since: '2026-01-01T00:00:00Z',
         },
       }

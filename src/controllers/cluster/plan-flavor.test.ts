@@ -30,7 +30,9 @@ test('stays what it was, and its API server is neither well nor broken', () => {
   const seen = seenOf(MADE)
   const planned = plan(seen, NOW)
   expect(planned).toMatchObject({ actions: [], phase: 'Ready', wait: { predicate: 'FlavorNotServed' } })
-  expect(planned.wait?.unblock).toContain('kubenode install gives the hub the setting controlPlanes.kubernetes')
+  expect(planned.wait?.unblock).toBe(
+    'a commit declares a new Cluster of flavor embedded; or the settings of an installed hub get controlPlanes.kubernetes',
+  )
   const status = statusOf(seen, planned, [], NOW)
   expect(findCondition(status.conditions, 'Ready')).toMatchObject({ status: 'Unknown', reason: 'FlavorNotServed' })
 })
@@ -52,6 +54,8 @@ test('does not expire out of sight', () => {
 
 test('of which nothing was made waits, and expires like any other', () => {
   expect(plan(seenOf({}), NOW)).toMatchObject({ actions: [], wait: { predicate: 'FlavorNotServed' } })
+  const status = statusOf(seenOf({}), plan(seenOf({}), NOW), [], NOW)
+  expect(findCondition(status.conditions, 'Ready')).toMatchObject({ status: 'False', reason: 'FlavorNotServed' })
   const late = plan(seenOf({}, { ttl: '1h' }), NOW + 48 * 3_600_000)
   expect(late.actions.map((a) => a.kind)).toEqual(['DeleteCluster'])
 })

@@ -17,7 +17,7 @@ export function unservedFlavor({ cluster, host }: Pick<Seen, 'cluster' | 'host'>
   return {
     predicate: 'FlavorNotServed',
     seen: `flavor ${flavor}; this hub has a host of flavor ${host.name}`,
-    unblock: `kubenode install gives the hub the setting ${SETTING_OF[flavor]}; or a commit declares a new Cluster of flavor ${host.name}`,
+    unblock: `a commit declares a new Cluster of flavor ${host.name}; or the settings of an installed hub get ${SETTING_OF[flavor]}`,
   }
 }
 
@@ -64,7 +64,7 @@ export function mistake(seen: Seen, version: string): Wait<Reason> | undefined {
     return {
       predicate: 'VersionNotServed',
       seen: `version ${version}; the host serves ${host.capabilities.minors.join(', ')}`,
-      unblock: 'a commit names a version of one of these',
+      unblock: `a commit names a version of ${oneOf(host.capabilities.minors)}`,
     }
   const addons = declaredAddons(seen.cluster)
   const recipes = seen.recipes ?? NO_RECIPES
@@ -99,5 +99,9 @@ export function mistake(seen: Seen, version: string): Wait<Reason> | undefined {
     }
   return undefined
 }
+
+/** `1.34, 1.35 or 1.36`. */
+const oneOf = (minors: readonly string[]): string =>
+  minors.length < 2 ? minors.join('') : `${minors.slice(0, -1).join(', ')} or ${minors.at(-1) ?? ''}`
 
 const releaseOf = (version: string): string => version.split('.').slice(0, 2).join('.')

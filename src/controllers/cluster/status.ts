@@ -148,7 +148,8 @@ function readyOf(
     return { ...of, status: 'False', reason: programs.reason, message: programs.message }
   if (plane?.state === 'Running') return { ...of, status: 'True', reason: 'ClusterAnswers', message: servedText(plane) }
   const message = wait?.seen ?? plane?.message ?? 'the control plane does not run'
-  return { ...of, status: 'False', reason: 'ControlPlaneStarting', message }
+  // A wait for a person or a commit is not a start.
+  return { ...of, status: 'False', reason: wait?.predicate ?? 'ControlPlaneStarting', message }
 }
 
 const servedText = ({ message }: ControlPlane): string =>
