@@ -8,6 +8,7 @@ import { chainOf } from '#sync/release/chain.ts'
 import { hasTouched } from '#sync/release/history.ts'
 import { formatAge } from '#lib/duration.ts'
 import { newestReleases } from './newest-releases.ts'
+import { notReady } from './cluster-phase.ts'
 import { waitCell } from './wait.ts'
 
 export const CLUSTER_HEAD = ['REACHABLE', 'COMMIT', 'STATE', 'WAITS FOR'] as const
@@ -74,10 +75,12 @@ function reachedBy(chain: readonly Release[], cluster: string): string | undefin
   return last && commitText(last.spec.commit, last.spec)
 }
 
-/** What its control plane waits for, such as a permit. */
+/** What its control plane waits for, such as a permit, or why it is not Ready. */
 const waitOf = (status: Cluster['status']): string => {
   const { waitingFor } = status ?? {}
-  return waitingFor === undefined ? NONE : waitCell(waitingFor)
+  const unready = notReady(status)
+  if (waitingFor !== undefined) return waitCell(waitingFor)
+  return unready === undefined ? NONE : `${unready.reason}: ${unready.message}`
 }
 
 /** `in 3h`, or `5m ago`. */

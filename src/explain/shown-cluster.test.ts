@@ -3,7 +3,10 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { onTheWay } from './progress/progress.ts'
 import { clusterLines, kubeconfigPlace } from './shown-cluster.ts'
+import { whyLines } from './why.ts'
 
 const NOW = Date.parse('2030-01-01T01:00:00Z')
 const preview = {
@@ -106,4 +109,18 @@ test('rotations are shown with their phase, also one that blocks nothing', () =>
   expect(clusterLines({ cluster: rotated, holds: [], policies: [] }, NOW)).toContain(
     `  rotation        Reissuing, ${message}`,
   )
+})
+
+test('a Cluster whose condition Ready is False is NotReady, with the reason, wherever its phase is shown', () => {
+  const message = 'this hub runs no programs for its Clusters'
+  const conditions = [{ type: 'Ready', status: 'False', reason: 'ProgramsNotServed', message }]
+  const unready = { ...preview, kind: 'Cluster', status: { ...preview.status, conditions } } as unknown as Cluster
+  const lines = clusterLines({ cluster: unready, holds: [], policies: [] }, NOW)
+  expect(lines.slice(0, 2)).toEqual([
+    'cluster/pr-7 in namespace fleet: NotReady',
+    `  not ready       ProgramsNotServed: ${message}`,
+  ])
+  expect(whyLines(unready as unknown as KubeObject, NOW)[0]).toBe('cluster/pr-7 is NotReady')
+  const seen = { hub: { isReachable: true, sources: [], releases: [], clusters: [unready] }, clusters: [] }
+  expect(onTheWay(seen)).toEqual([{ name: 'fleet.pr-7', how: 'is NotReady: limit 1' }])
 })

@@ -7,6 +7,7 @@ import { capsOf, isDeclared, lifetimeOf, ttlCap } from '#controllers/cluster/pla
 import { wayBackOf } from './cluster-story.ts'
 import { timestamp } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
+import { notReady, shownPhase } from './cluster-phase.ts'
 import { inTime } from './cluster-columns.ts'
 import { waitCell } from './wait.ts'
 
@@ -41,10 +42,12 @@ export function clusterLines(known: Known, now: number): readonly string[] {
   const { metadata, spec, status = {} } = known.cluster
   const { addons = [], history = [], machines, rotations = [], snapshots = [], versions = [], waitingFor } = status
   const place = kubeconfigPlace(known.cluster)
+  const reason = notReady(status)
   const version = versions[0]?.version
   const wanted = spec.version !== undefined && spec.version !== version ? `; declared ${spec.version}` : ''
   return [
-    `cluster/${metadata.name ?? ''} in namespace ${metadata.namespace ?? ''}: ${status.phase ?? 'Unknown'}`,
+    `cluster/${metadata.name ?? ''} in namespace ${metadata.namespace ?? ''}: ${shownPhase(status) ?? 'Unknown'}`,
+    ...(reason === undefined ? [] : [line('not ready', `${reason.reason}: ${reason.message}`)]),
     line('version', `${version ?? 'unknown'}${wanted}`),
     line('control plane', ofControlPlane(known.cluster)),
     ...(status.endpoint === undefined ? [] : [line('endpoint', status.endpoint)]),

@@ -1,5 +1,6 @@
 // Who resolves a reason: time, a commit, or a user, and what that user types first. One row for each reason in the catalog. Pure.
 import { isReason, type Reason } from '#api/catalogue.ts'
+import { defined } from '#lib/defined.ts'
 import { isForPeople, type WayOn } from './finding.ts'
 import { endsInCommand, isTyped, unblockOf } from './unblock.ts'
 
@@ -13,13 +14,13 @@ export type WayOut =
       readonly who: 'Author' | 'Operator'
       /** The action, after `a commit` or `a person`. */
       readonly does: string
-      /** What to type first; `OBJECT` is the object as users type it, `NAME` only its name. */
-      readonly command: string
+      /** What to type first; `OBJECT` is the object as users type it, `NAME` only its name. Left out where the commit is all that helps. */
+      readonly command?: string
     }
 
 const nobody: WayOut = { who: 'Nobody' }
 const itself: WayOut = { who: 'KubeNode' }
-const author = (does: string, command: string): WayOut => ({ who: 'Author', does, command })
+const author = (does: string, command?: string): WayOut => ({ who: 'Author', does, ...defined({ command }) })
 const operator = (does: string, command: string): WayOut => ({ who: 'Operator', does, command })
 
 const WHY = 'kubenode why OBJECT'
@@ -164,8 +165,8 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   QuotaFull: operator('raises the quota', 'kubectl get resourcequotas --all-namespaces'),
   NamespaceTaken: operator('deletes or renames the namespace', 'kubectl get namespaces'),
   UpgradeRefused: author('corrects what speaks against the upgrade', CLUSTER),
-  VersionNotServed: author('names a version that the host serves', CLUSTER),
-  FlavorNotServed: author('names a flavor that a host of this hub serves', CLUSTER),
+  VersionNotServed: author('names a version that the host serves'),
+  FlavorNotServed: author('declares a new Cluster of a flavor that this hub serves'),
   RestoreUnderWay: itself,
   QuorumLost: operator('brings the members of etcd back', CLUSTER),
   MemberLost: itself,
@@ -181,7 +182,7 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   ),
   ProgramsMoving: itself,
   ImageNotPulled: operator('lets the nodes of the cluster pull the image', CLUSTER),
-  ProgramsNotServed: operator('gives the hub the setting clusterPrograms', CLUSTER),
+  ProgramsNotServed: author('sets spec.programs to None'),
   SecretTaken: operator('deletes the Secret that is in the way', CLUSTER),
   AddonFailed: author('corrects the object', CLUSTER),
   StillDeclared: author('no longer declares the cluster', 'kubenode unprotect OBJECT --reason WHY'),
@@ -231,7 +232,7 @@ export const needsPeople = (reason: string): boolean => isReason(reason) && !isT
 /** The sentence as statuses phrase it; undefined if the reason ends by itself, or the catalog does not have it. `word`: the object as users type it. */
 export function peopleSentence(reason: string, word: string): string | undefined {
   const way = isReason(reason) ? WAYS_OUT[reason] : undefined
-  if (way === undefined || !('command' in way)) return undefined
+  if (way === undefined || !('does' in way)) return undefined
   const line = commandFor(reason, word)
   return `${way.who === 'Author' ? 'a commit' : 'a person'} ${way.does}${line === undefined ? '' : `: ${line}`}`
 }
@@ -239,7 +240,7 @@ export function peopleSentence(reason: string, word: string): string | undefined
 /** What to type first; undefined if the reason ends by itself, or a shell would read the name as more than a word. */
 function commandFor(reason: string, word: string): string | undefined {
   const way = isReason(reason) ? WAYS_OUT[reason] : undefined
-  if (way === undefined || !('command' in way)) return undefined
+  if (way === undefined || !('command' in way) || way.command === undefined) return undefined
   const command = way.command === CLUSTER && !word.startsWith('cluster/') ? WHY : way.command
   const line = command.replace('OBJECT', word).replace('NAME', word.slice(word.indexOf('/') + 1))
   return isTyped(line) ? line : undefined

@@ -1,4 +1,5 @@
 // Explains the state of an object: what it waits for, since when, what unblocks it, and which other objects are involved. Pure.
+import type { ClusterStatus } from '#api/kinds/cluster.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -15,6 +16,7 @@ import { formatDuration } from '#lib/duration.ts'
 import { fieldsOf, objectsIn } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { isGoodCondition } from './conditions.ts'
+import { shownPhase } from './cluster-phase.ts'
 import { maintenanceStory } from './maintenance-story.ts'
 import { phaseWords } from './phase-words.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
@@ -384,7 +386,7 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
   const others = related.map(({ label, object: o }): Finding => {
     const itsPhase = text(fieldsOf(o['status'])['phase'])
     return {
-      text: `${label} ${wordOf(o)}${itsPhase === '' ? '' : ` (${itsPhase})`}${titleOf(o)}`,
+      text: `${label} ${wordOf(o)}${itsPhase === '' ? '' : ` (${phaseOf(o)})`}${titleOf(o)}`,
       below: [
         ...summaryOf(o, now),
         ...waitOf(fieldsOf(o['status'])['waitingFor'], { now }, wordOf(o)),
@@ -396,10 +398,14 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
   const rest = others.some(isReporting) ? 'Nothing of its own is pending.' : whole
   return {
     object: word,
-    text: `${word}${phase === '' ? '' : ` ${phaseWords(object.kind, phase)}`}${titleOf(object)}`,
+    text: `${word}${phase === '' ? '' : ` ${phaseWords(object.kind, phaseOf(object))}`}${titleOf(object)}`,
     below: [...(own.length > 0 ? own : [{ text: rest }]), ...others, ...gaps],
   }
 }
+
+/** A Cluster in phase Ready may lack something that its condition Ready names. */
+const phaseOf = ({ kind, status }: KubeObject): string =>
+  (kind === 'Cluster' ? shownPhase(status as ClusterStatus) : undefined) ?? text(fieldsOf(status)['phase'])
 
 /** The same as lines. */
 export const whyLines = (...about: Parameters<typeof whyStory>): readonly string[] => storyLines(whyStory(...about))

@@ -15,6 +15,7 @@ import { clustersHint, withHubHint } from '#explain/objects/hub-hint.ts'
 import { kindCalled } from '../fleet/target.ts'
 import { eachOf } from '../fleet/missed.ts'
 import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
+import { notReady, shownPhase } from '#explain/cluster-phase.ts'
 import { CLUSTER_HEAD, clusterCells, expiresText } from '#explain/cluster-columns.ts'
 import { dataText } from './data-text.ts'
 import { alignedRows } from '#lib/terminal/rows.ts'
@@ -99,6 +100,7 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
   const joined = (row: readonly string[], cells: readonly string[]) =>
     row.toSpliced(before, 0, ...cells).filter((_, i) => i !== doubled)
   const expires = table.head.indexOf('EXPIRES')
+  const phase = table.head.indexOf('PHASE')
   const rows = table.rows.map((row) => {
     const [first = '', second = ''] = row
     const [of, shown] = showsNamespace ? [first, second] : [namespace ?? '', first]
@@ -106,7 +108,9 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
     const object = objects.get(`${of}/${name}`)
     // A server with older definitions lacks this column.
     const own = expires < 0 ? row : row.with(expires, expiresText(object?.status, systemClock.now()))
-    return joined(own, cellsOf({ namespace: of, name }, object).map(printableLine))
+    const phased =
+      phase >= 0 && notReady(object?.status) !== undefined ? own.with(phase, shownPhase(object?.status) ?? '') : own
+    return joined(phased, cellsOf({ namespace: of, name }, object).map(printableLine))
   })
   return { ...table, head: joined(table.head, CLUSTER_HEAD), rows }
 }

@@ -589,3 +589,29 @@ describe('a node that no script accepted', () => {
     return { ...job('o', 'Failed', late, { rung: 1 }), status: { phase: 'Running' } }
   }
 })
+
+describe('a Cluster in phase Ready whose condition Ready is False', () => {
+  const hubWith = (reason: string, message: string, more: object = {}) => {
+    const ready = { type: 'Ready', status: 'False', reason, message, lastTransitionTime: SINCE }
+    const status = { phase: 'Ready', conditions: [ready], ...more }
+    return cluster('hub', { clusters: [{ metadata: { name: 'edge', namespace: 'fleet' }, spec: {}, status }] })
+  }
+
+  test('needs attention, in the words of its condition', () => {
+    const hubs = hubWith('ProgramsNotServed', 'this hub runs no programs for its Clusters')
+    const [one] = found(hubs)
+    expect(one).toMatchObject({
+      weight: 'Act',
+      text: 'cluster/edge is NotReady: this hub runs no programs for its Clusters',
+      since: Date.parse(SINCE),
+      ends: 'a commit sets spec.programs to None',
+    })
+    expect(summary(hubs)).toMatchObject({ needsPerson: 1 })
+  })
+
+  test('becomes Ready while its programs start, for a while', () => {
+    const starting = hubWith('ProgramsMissing', 'no leader in the cluster: defender')
+    const at = (ms: number) => attentionOf([starting], Date.parse(SINCE) + ms).map(({ weight }) => weight)
+    expect([at(60_000), at(180_000)]).toEqual([['Wait'], ['Act']])
+  })
+})

@@ -55,7 +55,7 @@ function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now
     ...setFindings(cluster, now),
     ...machineSetFindings(cluster, now),
     ...canaryFindings(cluster, now),
-    ...clusterObjectFindings(cluster, unreached),
+    ...clusterObjectFindings(cluster, unreached, now),
     ...breakerFindings(cluster),
     ...brakeFindings(cluster),
     ...permits,

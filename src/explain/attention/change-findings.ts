@@ -1,6 +1,8 @@
 // What is wrong with changes in progress, or what they wait for: commits, releases, sets, canaries, clusters, approvals, work on hosts. Pure.
+import { notReady, shownPhase } from '../cluster-phase.ts'
 import { phaseWords } from '../phase-words.ts'
-import type { Cluster } from '#api/kinds/cluster.ts'
+import { isReason } from '#api/catalogue.ts'
+import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { newestCommitText } from '#api/protocol/commit-title.ts'
 import { purposeOfPermit } from '#api/protocol/part.ts'
@@ -13,10 +15,10 @@ import { isApprovalText } from '#sync/release/gates.ts'
 import { liftCommand, stopText } from '../brake.ts'
 import { failureTitle } from './failure-title.ts'
 import { newestReleases } from '../newest-releases.ts'
-import { isForPeople } from '../finding.ts'
+import { isForPeople, type WayOn } from '../finding.ts'
 import { unblockOf } from '../unblock.ts'
 import { waitText } from '../wait.ts'
-import { peopleSentence } from '../ways-out.ts'
+import { needsPeople, peopleSentence } from '../ways-out.ts'
 import {
   bounded,
   causeIn,
@@ -266,13 +268,29 @@ const CLUSTER_WORK: ReadonlySet<string> = new Set([
 /** The Cluster has expired as declared, so nothing more is expected of it. */
 const EXPIRED = 'Expired'
 
-export const clusterObjectFindings = (cluster: ObservedCluster, others: ReadonlySet<string>): readonly FleetFinding[] =>
+/** Its programs start after its API server. */
+function becomesReady(status: ClusterStatus, now: number): boolean {
+  const { reason = '', lastTransitionTime } = notReady(status) ?? {}
+  if (reason === 'ProgramsMissing') return now - (stampOf(lastTransitionTime) ?? now) < PEOPLE_AFTER_MS
+  return isReason(reason) && !needsPeople(reason)
+}
+
+const wayOfReason = (reason: string | undefined, word: string): WayOn | undefined => {
+  const sentence = reason === undefined ? undefined : peopleSentence(reason, word)
+  return sentence === undefined ? undefined : unblockOf(sentence)
+}
+
+export const clusterObjectFindings = (
+  cluster: ObservedCluster,
+  others: ReadonlySet<string>,
+  now: number,
+): readonly FleetFinding[] =>
   bounded(
     cluster.list('clusters').flatMap((one): readonly FleetFinding[] => {
       const { metadata, status = {} } = one
       const { name = '' } = metadata
       const { waitingFor } = status
-      const phase = metadata.deletionTimestamp === undefined ? (status.phase ?? 'Pending') : 'Deleting'
+      const phase = metadata.deletionTimestamp === undefined ? (shownPhase(status) ?? 'Pending') : 'Deleting'
       const object = objectIn(cluster.name, 'Cluster', metadata)
       const word = `cluster/${name}`
       const why = commandStep(`kubenode why ${word}`)
@@ -280,7 +298,7 @@ export const clusterObjectFindings = (cluster: ObservedCluster, others: Readonly
       const ready = findCondition(status.conditions, 'Ready')
       const seen = waitingFor === undefined ? ready?.message : waitText(waitingFor)
       const reason = waitingFor?.predicate ?? ready?.reason
-      const isWork = CLUSTER_WORK.has(phase)
+      const isWork = CLUSTER_WORK.has(phase) || (phase === 'NotReady' && becomesReady(status, now))
       // An unreachable cluster has its own finding.
       const isCovered = phase === 'Ready' || phase === EXPIRED || (phase === 'Unreachable' && others.has(name))
       return [
@@ -293,8 +311,8 @@ export const clusterObjectFindings = (cluster: ObservedCluster, others: Readonly
                 part: 'phase',
                 cause: reason && causeIn(object, word, reason),
                 text: `${word} ${phaseWords('Cluster', phase)}${seen === undefined || seen === '' ? '' : `: ${seen}`}`,
-                since: waitingFor?.since,
-                first: stepOf(waitingFor, word) ?? why,
+                since: waitingFor?.since ?? notReady(status)?.lastTransitionTime,
+                first: stepOf(waitingFor, word) ?? wayOfReason(phase === 'NotReady' ? reason : undefined, word) ?? why,
               }),
             ]),
         ...(late === undefined

@@ -1,4 +1,5 @@
 // The progress of a fleet on this machine, in a few lines that a user can watch. Pure.
+import { notReady, shownPhase } from '../cluster-phase.ts'
 import { phaseWords } from '../phase-words.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -135,6 +136,8 @@ interface OnTheWay {
   readonly how: string
 }
 
+const NOT_HERE = 'is Ready, but its programs do not run on this machine yet'
+
 /** Clusters on this machine that are being created or removed. */
 export function onTheWay({ hub, clusters }: FleetSeen): readonly OnTheWay[] {
   if (hub.clusters === undefined || !hub.isReachable) return []
@@ -147,9 +150,12 @@ export function onTheWay({ hub, clusters }: FleetSeen): readonly OnTheWay[] {
   return [
     ...declared.flatMap(({ name, cluster: { metadata, status } }) => {
       const { phase = 'Pending', waitingFor } = status ?? {}
-      const waits = waitingFor === undefined ? '' : `: ${waitText(waitingFor)}`
+      const seen = waitingFor === undefined ? notReady(status)?.message : waitText(waitingFor)
+      const waits = seen === undefined ? '' : `: ${seen}`
       if (metadata.deletionTimestamp !== undefined) return [{ name, how: `is being deleted${waits}` }]
-      return here.has(name) || phase === 'Expired' ? [] : [{ name, how: `${phaseWords('Cluster', phase)}${waits}` }]
+      if (here.has(name) || phase === 'Expired') return []
+      const shown = shownPhase(status) ?? phase
+      return [{ name, how: shown === 'Ready' ? NOT_HERE : `${phaseWords('Cluster', shown)}${waits}` }]
     }),
     ...[...here]
       .filter((name) => name !== HUB_TARGET && !names.has(name))

@@ -3,6 +3,7 @@
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { programPlace } from '#api/cluster-programs.ts'
 import { CONTROL_PLANE_VERSIONS, FINALIZERS } from '#api/names.ts'
+import { notReady } from '#explain/cluster-phase.ts'
 import { listAll } from '#kube/list-all.ts'
 import { fieldAt } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -26,6 +27,8 @@ export interface Hosted {
   readonly isMade: boolean
   /** The hub is to run its controllers, approver and Defender, at least until the cluster does. */
   readonly wantsPrograms: boolean
+  /** Why it is not Ready although its control plane is. */
+  readonly unready?: { readonly reason: string; readonly message: string } | undefined
 }
 
 export async function hostedClusters(context: InstallContext): Promise<readonly Hosted[]> {
@@ -41,6 +44,7 @@ export async function hostedClusters(context: InstallContext): Promise<readonly 
             version: status?.versions?.find(({ part }) => part === 'apiserver')?.version ?? spec.version ?? '',
             isMade: (metadata.finalizers ?? []).includes(FINALIZERS.cluster),
             wantsPrograms: programPlace(spec) !== 'None',
+            unready: notReady(status),
           },
         ],
   )

@@ -123,6 +123,17 @@ describe('control planes of Clusters', () => {
     expect(programs(embedded, false)).toEqual([])
   })
 
+  test('that are not Ready are warned of once, also on a hub without settings', () => {
+    const unready = { reason: 'ProgramsNotServed', message: 'this hub runs no programs for its Clusters' }
+    const warnings = (objects: readonly KubeObject[]) =>
+      judge(
+        { ...healthy, hosted: { value: [{ ...hosted('embedded', '1.36.2'), unready }] } },
+        { ...wanted, release: { ...release, objects } },
+      ).filter((f) => f.verdict === 'Warning' && /Clusters/.test(f.text))
+    expect(warnings([]).map((f) => f.text)).toEqual([`NotReady: fleet/embedded: ${unready.message}`])
+    expect(warnings([...release.objects, ...embedded])).toHaveLength(1)
+  })
+
   test('pass where every flavor and version is served', () => {
     expect(found(both, [hosted('kubernetes', '1.36.2'), hosted('embedded', '1.30.0')])).toEqual([
       { check: 'flavors', verdict: 'Passed', text: 'embedded, kubernetes; Kubernetes 1.35.2, 1.36.2; 2 Clusters' },

@@ -197,6 +197,16 @@ const clusterPrograms: Judge = (seen, { release }) => {
   })
 }
 
+/** A hub whose release says nothing of its programs has its Clusters only. */
+const unready: Judge = (seen, { release }) =>
+  read('clusters', seen.hosted, (hosted) => {
+    const isSaid = servedPlanes(release)?.hostsPrograms === false
+    const found = hosted.filter((c) => c.unready !== undefined && !(isSaid && c.unready.reason === 'ProgramsNotServed'))
+    return [...Map.groupBy(found, (c) => c.unready?.message ?? '')].map(([why, all]) =>
+      warned('clusters', `NotReady: ${named(all.map(({ name }) => name))}: ${why}`),
+    )
+  })
+
 const flavors: Judge = (seen, { release }) => {
   const served = servedPlanes(release)
   if (served === undefined) return []
@@ -413,6 +423,7 @@ const ALL: readonly Judge[] = [
   elsewhere,
   flavors,
   clusterPrograms,
+  unready,
   storageOf,
   pods,
   network,

@@ -69,7 +69,7 @@ function whereText({ cluster }: Seen, place: Place | undefined): string {
   return `; they run on the hub${place?.message === undefined ? '' : `: ${place.message}`}`
 }
 
-const NOT_SERVED = 'this hub runs no programs for its Clusters; kubenode install gives it the setting clusterPrograms'
+const NOT_SERVED = 'this hub runs no programs for its Clusters; an installed hub does with the setting clusterPrograms'
 
 /** What they wait for, undefined if nothing is known to be missing. */
 export function waitOfPrograms({ cluster, programs }: Seen, plane: ControlPlane | undefined): Wait<Reason> | undefined {
