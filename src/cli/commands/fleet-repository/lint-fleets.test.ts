@@ -97,3 +97,17 @@ test('a file of the demo that clusters.json replaced is refused with what to wri
   write({ 'fleet/own.ts': "export { default as size } from '../clusters/size.json' with { type: 'json' }" })
   expect((await lint('fleet')).out).not.toContain('size.json')
 })
+
+test('a JSON file that names one key twice is refused, as is one that is no JSON, with its path and nothing of the cage', async () => {
+  const main = `import clusters from './clusters.json' with { type: 'json' }\n${MAIN('')}\nvoid clusters\n`
+  write({ 'fleet/main.ts': main, 'fleet/clusters.json': '{\n  "edge": { "stage": "test" },\n  "edge": {}\n}\n' })
+  const twice = await lint('.')
+  expect([twice.code, twice.out]).toEqual([
+    2,
+    expect.stringMatching(/^fleet\/clusters\.json:3:1: KN7102: the key "edge" is used twice; keep one$/m),
+  ])
+  write({ 'fleet/clusters.json': '{ "edge": ' })
+  const broken = await lint('.')
+  expect([broken.code, broken.out]).toEqual([2, expect.stringMatching(/^fleet\/clusters\.json:1:1: KN7102: .*JSON/m)])
+  expect(broken.out).not.toContain('fleet:///')
+})

@@ -1,6 +1,6 @@
 // The message and place of a fleet's error. The thrown value belongs to the fleet: it may be anything, and reading it may run code.
 import type { FleetError } from '../protocol.ts'
-import { ImportRefused } from './release.ts'
+import { ImportRefused, JsonRefused } from './release.ts'
 
 const LOCATION = /fleet:\/\/\/([^\s:)]+(?::\d+){1,2})/
 
@@ -9,7 +9,9 @@ export function describe(error: unknown): FleetError {
     const { stack = '', message }: { readonly stack?: unknown; readonly message: unknown } =
       error instanceof Error ? error : { message: `threw ${String(error)}` }
     const at =
-      (error instanceof ImportRefused ? error.at : undefined) ?? LOCATION.exec(String(stack))?.[1] ?? madeAt(error)
+      (error instanceof ImportRefused || error instanceof JsonRefused ? error.at : undefined) ??
+      LOCATION.exec(String(stack))?.[1] ??
+      madeAt(error)
     const isSyntax = error instanceof SyntaxError
     const kind = error instanceof ImportRefused ? 'Import' : isSyntax ? 'Syntax' : 'Thrown'
     return {

@@ -4,6 +4,7 @@ import { builtinModules, registerHooks } from 'node:module'
 import { FLEET_ROOT, type RenderRequest } from '../protocol.ts'
 import type { Builtins } from './builtins.ts'
 import { fleetPath, importAt, judgeImport, PUBLIC } from './imports.ts'
+import { jsonProblem } from './json-problem.ts'
 
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused'
@@ -11,6 +12,16 @@ export class ImportRefused extends Error {
   readonly at: string | undefined
 
   constructor(message: string, at?: string) {
+    super(message)
+    this.at = at
+  }
+}
+
+/** A JSON file of the fleet that is not what its author wrote. */
+export class JsonRefused extends SyntaxError {
+  readonly at: string
+
+  constructor(message: string, at: string) {
     super(message)
     this.at = at
   }
@@ -70,7 +81,9 @@ export function openImports(
       if (url.startsWith(FLEET_ROOT)) {
         const path = fleetPath(url)
         const format = path.endsWith('.json') ? 'json' : /\.[cm]?ts$/.test(path) ? 'module-typescript' : 'module'
-        return { format, source: has(path) ? (files[path] ?? '') : '', shortCircuit: true }
+        const source = has(path) ? (files[path] ?? '') : ''
+        if (format === 'json') refuseWrongJson(path, source)
+        return { format, source, shortCircuit: true }
       }
       if (!isOpen) throw new ImportRefused(`${url.slice(0, 200)} cannot be loaded: the fleet has started`)
       const door = doors.get(url)
@@ -100,6 +113,11 @@ export function openImports(
       Reflect.deleteProperty(globalThis, HANDED)
     },
   }
+}
+
+function refuseWrongJson(path: string, source: string): void {
+  const problem = jsonProblem(source)
+  if (problem !== undefined) throw new JsonRefused(problem.why, `${path}:${problem.line}`)
 }
 
 /** A name that the release lacks fails where the fleet imports it, with a place. */
