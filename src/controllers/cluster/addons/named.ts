@@ -5,10 +5,11 @@ import type { KubeObject } from '#api/schema/object.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { oldestKubelet } from '#controlplanes/upgrade/cluster-readiness.ts'
 import { desiredOf } from '#delivery/desired.ts'
-import { healthOf } from '#delivery/health.ts'
+import { type Health, healthOf } from '#delivery/health.ts'
 import { type ObjectRef, refText } from '#delivery/object-ref.ts'
 import type { Observed } from '#delivery/observe.ts'
 import { defined } from '#lib/defined.ts'
+import { fieldAt } from '#lib/fields.ts'
 import { printableLine } from '#lib/printable.ts'
 import { deliverInside, type InsideTools } from '../control-planes/deliver-inside.ts'
 import { networkOf } from '../control-planes/network.ts'
@@ -64,6 +65,7 @@ export async function deliverAddons(
         objects.map(({ ref }) => ref),
         problems,
         after,
+        cluster.spec.controlPlane?.flavor,
       ),
     ]),
   )
@@ -146,18 +148,36 @@ function unanswered(cluster: Cluster, message: string): readonly NamedResult[] {
   ]
 }
 
+type Flavor = NonNullable<Cluster['spec']['controlPlane']>['flavor'] | undefined
+
+const WORKLOADS: ReadonlySet<string> = new Set(['DaemonSet', 'Deployment', 'StatefulSet'])
+
+const isObserved = (object: KubeObject): boolean => fieldAt(object, 'status', 'observedGeneration') !== undefined
+
+/** Without a controller it looks like one that is only late. */
+function healthIn(object: KubeObject, flavor: Flavor): Health {
+  const health = healthOf(object)
+  const isUnseen = flavor === 'embedded' && WORKLOADS.has(object.kind) && !isObserved(object)
+  return isUnseen && health.state === 'InProgress' ? { state: 'InProgress', message: NO_CONTROLLERS } : health
+}
+
+const NO_CONTROLLERS =
+  'flavor embedded has no controllers of workloads, so no pod is made unless a kube-controller-manager of yours runs for this cluster'
+
 function resultOf(
   { name, version }: DeclaredAddon,
   refs: readonly ObjectRef[],
   problems: ReadonlyMap<string, string>,
   { objects }: Observed,
+  flavor: Flavor,
 ): NamedResult {
   const of = { name, version }
   const wrong = refs.map(refText).find((text) => problems.has(text))
   if (wrong !== undefined) return { ...of, healthy: 'False', object: wrong, message: problems.get(wrong) ?? '' }
   const healths = refs.map((ref) => {
     const object = objects.get(refText(ref))
-    const health = object === undefined ? { state: 'InProgress' as const, message: 'not found' } : healthOf(object)
+    const health =
+      object === undefined ? { state: 'InProgress' as const, message: 'not found' } : healthIn(object, flavor)
     return { object: refText(ref), ...health }
   })
   const failed = healths.find(({ state }) => state === 'Failed')
