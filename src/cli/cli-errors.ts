@@ -63,8 +63,8 @@ export const cliErrors = errorTable({
     next: 'write OLD=NEW: the image as the manifests name it, and the one to use, with a digest',
   },
   KN1733: {
-    text: 'cannot explain {word}: it is no number of an error',
-    next: 'write one such as KN1120; what is wrong with an object: kubenode why KIND/NAME; fields of a kind: kubectl explain machines --api-version kubenode.io/v1alpha1',
+    text: 'cannot explain {word}: it is neither the number of an error nor a reason',
+    next: 'write one such as KN1120 or RateExceeded; what is wrong with an object: kubenode why KIND/NAME; fields of a kind: kubectl explain machines --api-version kubenode.io/v1alpha1',
   },
   KN1733_number: {
     text: 'cannot explain KN{number}: this version has no such error',

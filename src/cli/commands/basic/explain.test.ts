@@ -18,6 +18,16 @@ test('every error can be explained, by its number alone or as it was printed', a
   }
 })
 
+test('a reason in a status is explained with what ends it and its runbook', async () => {
+  const { out, code } = await runCli(['explain', 'ProgramsNotServed'])
+  expect(code).toBe(0)
+  expect(out).toContain(
+    'Means: This hub runs no programs for its Clusters.\nEnds: when a commit sets spec.programs to None\n',
+  )
+  expect(out).toContain('docs/operations/runbooks/clusters.md')
+  expect((await runCli(['explain', 'RateExceeded'])).out).toContain('Ends: by itself')
+})
+
 test('a word that is no number, and a number that is none, are answered with what to type', async () => {
   expect((await runCli(['explain', 'machine'])).err).toContain('kubectl explain machines')
   for (const none of ['1999', '01120'])
