@@ -93,5 +93,16 @@ test.each([
     [related],
     'what to do first: a commit changes the version (node/n-1)',
   ],
+  [
+    'a release that only a revert ends',
+    [
+      story('release/a', {
+        text: 'Blocked',
+        urgency: 'Blocked',
+        ends: 'revert the commits that broke it (git log a..b)',
+      }),
+    ],
+    'what to do first: revert the commits that broke it (git log a..b) (release/a)',
+  ],
   ['without its programs nothing continues', [held, stopped], 'what to do first: kubenode check (defender)'],
 ])('%s', (_, stories, want) => expect(firstStep(stories)).toBe(want))

@@ -17,12 +17,16 @@ interface Step {
 const stepsOf = ({ object, below = [] }: Story): readonly Step[] =>
   below.flatMap(allOf).flatMap((finding) => (finding.urgency === undefined ? [] : [stepOf(object, finding)]))
 
+/** What ends a failed release is written as an order. */
+const ORDER = /^(?:revert|push) /
+
 function stepOf(object: string, finding: Finding): Step {
   const own = allOf(finding)
   const command = own.map(actionOf).find((line) => line !== undefined)
   const ends = own.find((t) => t.ends !== undefined)?.ends
   const runbook = own.find((t) => t.runbook !== undefined)?.runbook
-  const action = command ?? (ends === undefined || isForPeople(ends) ? ends : `wait until ${withReadableTimes(ends)}`)
+  const isStep = ends === undefined || isForPeople(ends) || ORDER.test(ends)
+  const action = command ?? (isStep ? ends : `wait until ${withReadableTimes(ends)}`)
   const text = runbook === undefined ? finding.text : `read ${runbook}: ${finding.text}`
   return {
     object,

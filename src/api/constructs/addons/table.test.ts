@@ -1,7 +1,7 @@
 // Which addons a Cluster may name, their supported Kubernetes minors, and the properties of their objects.
 import { describe, expect, test } from 'vitest'
 import { dnsAddress } from './coredns.ts'
-import { addonObjects, addonProblem, ADDONS, type DeclaredAddon, unfitAddons } from './table.ts'
+import { addonObjects, addonProblem, ADDONS, type DeclaredAddon, minorsText, unfitAddons } from './table.ts'
 
 const IMAGE = `example.test/dns@sha256:${'a'.repeat(64)}`
 const NETWORK = { services: '10.96.0.0/16', domain: 'cluster.local' }
@@ -47,6 +47,7 @@ test('every tested version covers a minor and the one after it, so that an upgra
 
 test('one that is not tested with a minor is named with those that it is tested with', () => {
   expect(unfitAddons([coredns({ version: '1.11.4' }), coredns()], 35)).toEqual(['coredns 1.11.4 (1.32 to 1.34)'])
+  expect([minorsText([36, 36]), minorsText([34, 36])]).toEqual(['1.36 only', '1.34 to 1.36'])
   expect(unfitAddons([coredns({ version: '1.11.4' }), coredns()], 34)).toEqual([])
 })
 

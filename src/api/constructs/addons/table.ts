@@ -46,12 +46,16 @@ function recipeProblem({ name, version, values }: DeclaredAddon, isBuiltIn: bool
     : `addon ${name}: version ${version} of a recipe must be of small letters, digits, dots and dashes`
 }
 
+/** `1.34 to 1.36`, or `1.36 only`. */
+export const minorsText = ([first, last]: readonly [number, number]): string =>
+  first === last ? `1.${first} only` : `1.${first} to 1.${last}`
+
 /** Addons not tested with a Kubernetes minor, each with its tested minors. */
 export const unfitAddons = (addons: readonly DeclaredAddon[], minor: number): readonly string[] =>
   addons.flatMap((addon) => {
     const range = testedWith(addon)
     if (range === undefined || (minor >= range[0] && minor <= range[1])) return []
-    return [`${addon.name} ${addon.version} (1.${range[0]} to 1.${range[1]})`]
+    return [`${addon.name} ${addon.version} (${minorsText(range)})`]
   })
 
 /** For an addon without problems. */

@@ -7,7 +7,7 @@ import {
   type RecipeFacts,
   recipeName,
 } from '#api/constructs/addons/recipe.ts'
-import type { DeclaredAddon } from '#api/constructs/addons/table.ts'
+import { type DeclaredAddon, minorsText } from '#api/constructs/addons/table.ts'
 import { CLUSTERS_NAMESPACE } from '#api/names.ts'
 import { dnsAddress } from '#api/constructs/addons/coredns.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
@@ -76,7 +76,7 @@ export const unfitRecipes = (addons: readonly DeclaredAddon[], recipes: Recipes,
     if (!isRecipe(recipe)) return []
     const [first, last] = recipe.minors
     if (minor >= first && minor <= last) return []
-    return [`${name} ${version} is for ${first === last ? `1.${first} only` : `1.${first} to 1.${last}`}`]
+    return [`${name} ${version} is for ${minorsText(recipe.minors)}`]
   })
 
 export const recipeObjects = (recipe: Recipe, cluster: Cluster): readonly KubeObject[] =>
