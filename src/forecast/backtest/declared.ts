@@ -110,10 +110,14 @@ export class DeclaredSides {
   }
 }
 
-/** A fleet of one cluster needs no name. */
-function objectsOf(targets: Targets, wanted: string, cluster: string): readonly KubeObject[] {
+/** A fleet that has rules for one cluster needs no name. */
+export function onlyWithRules(targets: Targets): string | undefined {
   const withRules = [...targets].filter(([, { objects }]) => objects.some((o) => o.object.kind === 'NodeRemedier'))
-  const found = targets.get(wanted) ?? (withRules.length === 1 ? withRules[0]?.[1] : undefined)
+  return withRules.length === 1 ? withRules[0]?.[0] : undefined
+}
+
+function objectsOf(targets: Targets, wanted: string, cluster: string): readonly KubeObject[] {
+  const found = targets.get(wanted) ?? targets.get(onlyWithRules(targets) ?? '')
   if (found === undefined)
     throw new KubeNodeError(backtestErrors.KN1344({ cluster, known: [...targets.keys()].join(', ') || 'none' }))
   return found.objects.map((o) => o.object)

@@ -96,15 +96,17 @@ function faultsOf(fault: Fault, machines: readonly Machine[], begin: number, ran
   })
 }
 
+export const zoneOf = ({ metadata, spec }: Machine): string | undefined => spec.zone ?? metadata.labels?.[LABELS.zone]
+
 /** All that the pick allows, sorted by name, so that the order of an inventory decides nothing. */
 export const picksFrom = ({ zone, rack, pool, names }: Pick, machines: readonly Machine[]): string[] =>
   machines
     .filter(
-      ({ metadata, spec }) =>
-        (zone === undefined || (spec.zone ?? metadata.labels?.[LABELS.zone]) === zone) &&
-        (rack === undefined || spec.rack === rack) &&
-        (pool === undefined || spec.pool === pool) &&
-        (names === undefined || names.includes(metadata.name ?? '')),
+      (machine) =>
+        (zone === undefined || zoneOf(machine) === zone) &&
+        (rack === undefined || machine.spec.rack === rack) &&
+        (pool === undefined || machine.spec.pool === pool) &&
+        (names === undefined || names.includes(machine.metadata.name ?? '')),
     )
     .map((m) => m.metadata.name ?? '')
     .toSorted()

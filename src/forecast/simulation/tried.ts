@@ -7,7 +7,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
-import { DeclaredSides, type FleetAsked } from '../backtest/declared.ts'
+import { DeclaredSides, type FleetAsked, onlyWithRules } from '../backtest/declared.ts'
 import type { Inventory } from '../inventory.ts'
 import { commitCalled } from '../plan/range.ts'
 import { readInventories } from '../plan/read-inventories.ts'
@@ -52,12 +52,10 @@ async function onInventory(asked: TriedAsked, now: Inventory, io: Io): Promise<T
   return { now, before, after: objectsIn(targets, cluster), commit: name }
 }
 
-/** A fleet that has rules for one cluster needs no name. */
 function clusterOf(cluster: string, targets: Targets, wanted: string | undefined): string {
   if (targets.has(wanted ?? cluster)) return wanted ?? cluster
-  const withRules = [...targets].filter(([, { objects }]) => objects.some((o) => o.object.kind === 'NodeRemedier'))
-  const [only, ...others] = withRules
-  if (wanted === undefined && only !== undefined && others.length === 0) return only[0]
+  const only = wanted === undefined ? onlyWithRules(targets) : undefined
+  if (only !== undefined) return only
   throw new KubeNodeError(
     simulationErrors.KN1347_inventory({ cluster, known: [...targets.keys()].join(', ') || 'none' }),
   )

@@ -1,9 +1,8 @@
 // What a scenario names and the cluster or the commit does not have: it would break nothing, so that everything it expects holds. Pure.
 import type { Pick, Scenario } from '#api/scenario.ts'
-import { LABELS } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
-import { picksFrom } from './incidents.ts'
+import { picksFrom, zoneOf } from './incidents.ts'
 import type { WorldObjects } from './world.ts'
 
 interface Seen {
@@ -42,7 +41,7 @@ export function unrepairedIn({ faults = [] }: Scenario, types: ReadonlySet<strin
 }
 
 const FIELDS: readonly (readonly [field: 'zone' | 'rack' | 'pool', of: (m: Machine) => string | undefined])[] = [
-  ['zone', ({ metadata, spec }) => spec.zone ?? metadata.labels?.[LABELS.zone]],
+  ['zone', zoneOf],
   ['rack', ({ spec }) => spec.rack],
   ['pool', ({ spec }) => spec.pool],
 ]

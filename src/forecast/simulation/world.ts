@@ -74,7 +74,6 @@ const SWEEP_MS = 60_000
 /** Facts of custom policy rules are unknown in advance, so such rules count as not true. */
 const NO_RULES: Snapshot['rules'] = new Map()
 const NOTHING: ReadonlySet<string> = new Set()
-const MOST_MACHINE_ROUNDS = 5
 
 export class World {
   now: number
@@ -393,16 +392,9 @@ export class World {
 
   #machinesTurn(): boolean {
     const { machines, stalled, sets, now } = this
-    const seen = { machines, stalled, sets, revisions: this.#revisions, open: this.#open, now }
-    let isAny = false
-    // An order, its download and its switch follow each other within seconds.
-    for (let round = 0; round < MOST_MACHINE_ROUNDS; round++) {
-      const changed = this.#turns.turn(seen)
-      for (const [name, machine] of changed) this.putMachine(name, machine)
-      if (changed.length === 0) break
-      isAny = true
-    }
-    return isAny
+    const changed = this.#turns.turn({ machines, stalled, sets, revisions: this.#revisions, open: this.#open, now })
+    for (const [name, machine] of changed) this.putMachine(name, machine)
+    return changed.length > 0
   }
 }
 
