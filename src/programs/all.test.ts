@@ -17,7 +17,9 @@ test('each folder of controllers is a loop of a role', () => {
 })
 
 test('each role has a file with its parts, and there is no other', () => {
-  const files = readdirSync(join(ROOT, 'src/programs/roles')).filter((f) => f !== 'config.ts' && !f.endsWith('.test.ts'))
+  const files = readdirSync(join(ROOT, 'src/programs/roles')).filter(
+    (f) => f !== 'config.ts' && !f.endsWith('.test.ts'),
+  )
   expect(files.toSorted()).toEqual(ROLE_NAMES.map((name) => `${name}.ts`).toSorted())
 })
 
