@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const [BUDGETS, PODS] = [coreKind('PodDisruptionBudget'), coreKind('Pod')]
 
-const fleet = (version: string) => ({
+const fleet = (version: string, more = '') => ({
   'fleet/main.ts': `
 import { App } from 'cdk8s'
 import { Cluster, HubChart, ReleasePipeline } from 'kubenode/constructs'
@@ -30,7 +30,7 @@ new ReleasePipeline(hub, 'standard', { spec: { stages: [
   { name: 'prod', ...of('prod'), before: [{ name: 'board', approval: { from: ['ada'] } }] },
 ] } })
 for (const name of ['test', 'prod'])
-  new Cluster(hub, name, { spec: { stage: name, version: '${version}', controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete' } })
+  new Cluster(hub, name, { spec: { stage: name, version: '${version}', controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete'${more} } })
 app.synth()
 `,
 })
@@ -126,4 +126,34 @@ test('it passes test, waits for its approval, is stopped by a budget in prod bef
     async () => (await releaseOf(back))?.status?.phase,
     (phase) => phase === 'Succeeded',
   )
+}, 300_000)
+
+test('a commit that only takes something out of a Cluster is applied in its turn, and is not blamed for what the commit before asked', async () => {
+  const { b, planeOf, releaseOf, running, approve } = await world()
+  const ofTest = async (commit: string) =>
+    (await releaseOf(commit))?.status?.clusters?.find((c) => c.name === 'test')?.phase
+  const first = b.repository.commit(fleet('1.36.0'))
+  await b.start()
+  await approve(first)
+  await eventually(running, (versions) => versions.join() === '1.36.0,1.36.0')
+
+  const wrong = b.repository.commit(fleet('1.35.1', ", addons: [{ name: 'coredns', version: '1.9.0' }]"))
+  await eventually(
+    async () => (await planeOf('test'))?.status?.waitingFor?.predicate,
+    (predicate) => predicate === 'InvalidSpec',
+  )
+  b.pass(90_000)
+  await eventually(
+    () => ofTest(wrong),
+    (phase) => phase === 'Failed',
+  )
+
+  const mended = b.repository.commit(fleet('1.35.1'))
+  const phases = new Set<string | undefined>()
+  await eventually(
+    async () => phases.add(await ofTest(mended)),
+    (seen) => seen.has('Failed') || seen.has('Healthy'),
+  )
+  expect([...phases]).not.toContain('Failed')
+  expect((await planeOf('test'))?.spec.addons).toBeUndefined()
 }, 300_000)

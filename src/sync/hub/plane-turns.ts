@@ -1,5 +1,5 @@
 // Applies a cluster's Cluster on the hub when its turn comes, and watches its control plane.
-import type { Cluster } from '#api/kinds/cluster.ts'
+import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -58,7 +58,7 @@ export class PlaneTurns {
     if (done?.digest === plane.digest) {
       if (done.isChanged && live.metadata.annotations?.[ANNOTATIONS.commit] !== commit)
         return answerOf(notObserved(plane))
-    } else if (!this.#isApplied(plane, live, namespacedName(source))) {
+    } else if (!this.#isApplied(plane, live, namespacedName(source)) || (await this.#keepsFields(work, plane, live))) {
       const own = refText(plane.ref)
       const owner = { source: namespacedName(source), track, target: 'Hub' as const }
       const report = await this.#shared.locks.run(`${HUB}/${owner.source}/${track}`, async () => {
@@ -77,13 +77,12 @@ export class PlaneTurns {
       const { answer, plan } = report
       if (answer.kind !== 'Seen' || !answer.isApplied) return report
       const isChanged = plan?.operations.some((o) => isWrite(o) && o.commit === commit) === true
-      const ofRelease = this.#done.get(key) ?? new Map<string, Done>()
-      this.#done.set(key, ofRelease.set(name, { digest: plane.digest, isChanged }))
+      this.#note(key, name, { digest: plane.digest, isChanged })
       if (isChanged) {
         this.#wrote.set(namespacedName(live), commit)
         return answerOf(notObserved(plane), report)
       }
-    }
+    } else this.#note(key, name, { digest: plane.digest, isChanged: false })
     const isNew = isNewToStage(chainNow(this.#shared, release), release, live)
     const trouble = planeTrouble({ cluster: live, isNew, now: clock.now() })
     return trouble === undefined ? 'Current' : answerOf(trouble)
@@ -122,9 +121,21 @@ export class PlaneTurns {
     return isOpen ? answerOf(leavingTrouble(live, own), report) : LEFT
   }
 
+  #note(key: string, name: string, done: Done): void {
+    this.#done.set(key, (this.#done.get(key) ?? new Map<string, Done>()).set(name, done))
+  }
+
+  /** Whether the Cluster still has fields that its declaration no longer names. Read once for each Release: caches have no managers of fields. */
+  async #keepsFields({ source, signal }: Work, { object }: DesiredObject, { metadata }: Cluster): Promise<boolean> {
+    const { namespace = '', name = '' } = metadata
+    const { client } = this.#shared.hub.as(actingUser(source))
+    const live = await client.get(clusterKind, { namespace, name }, { signal })
+    return live !== undefined && dropsFields(object, live)
+  }
+
   /**
-   * Decided from the cache: a Release changes few control planes, and a pass over hundreds of clusters cannot read the hub once for each. Asked again in
-   * each pass, because the cache may lack the writes of others; this process tracks its own writes.
+   * Decided from the cache: a Release changes few control planes, and a pass over hundreds of clusters cannot read the hub once for each. The
+   * cache may lack the writes of others; this process tracks its own writes.
    */
   #isApplied({ object }: DesiredObject, live: Cluster, source: string): boolean {
     const { annotations = {}, deletionTimestamp } = live.metadata
@@ -133,8 +144,7 @@ export class PlaneTurns {
       deletionTimestamp === undefined &&
       annotations[ANNOTATIONS.source] === source &&
       (wrote === undefined || annotations[ANNOTATIONS.commit] === wrote) &&
-      matchesDeclared(object, live) &&
-      !dropsFields(object, live)
+      matchesDeclared(object, live)
     )
   }
 }
