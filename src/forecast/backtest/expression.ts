@@ -101,12 +101,14 @@ class Parser {
       return test
     }
     const left = this.#value()
-    const compare = COMPARE[this.#tokens[this.#at] ?? '']
+    const sign = this.#tokens[this.#at] ?? ''
+    const compare = COMPARE[sign]
     if (compare === undefined)
       throw this.#wrong(`a comparison such as > is missing after ${this.#tokens[this.#at - 1]}`)
     this.#at++
     const right = this.#value()
     this.#checkUnits(left, right)
+    this.#checkReach(left, right, sign)
     return (figures) => compare(left.of(figures), right.of(figures))
   }
 
@@ -143,6 +145,14 @@ class Parser {
     if (isFigure) throw this.#wrong(`${share.text} is a share; write ${number.text}%`)
     if (isOther) throw this.#wrong(`${number.text} is no share; write ${share.text.slice(0, -1)}`)
     throw this.#wrong(`${share.text} and ${number.text} cannot be compared`)
+  }
+
+  /** No share is above 100%. A gate that says so passes everything; who writes 1 means 1%. */
+  #checkReach(left: Value, right: Value, sign: string): void {
+    const [share, most] = sign === '<' ? [right, left] : [left, right]
+    if ((sign !== '>' && sign !== '<') || share.unit !== 'share' || !isName(share.text)) return
+    if (most.text === '1' || most.text === '100%')
+      throw this.#wrong(`${share.text} is never above 100%; did you mean 1%?`)
   }
 
   #takes(token: string): boolean {

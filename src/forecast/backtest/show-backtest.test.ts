@@ -256,6 +256,8 @@ describe('a condition', () => {
     ['(c > 1', 'a parenthesis is not closed'],
     ['d.share > 10', 'd.share is a share; write 10%'],
     ['10 < d.share', 'd.share is a share; write 10%'],
+    ['d.share > 1', 'd.share is never above 100%; did you mean 1%?'],
+    ['100% < d.share', 'd.share is never above 100%; did you mean 1%?'],
     ['c > 50%', 'c is no share; write 50'],
     ['c > d.share', 'd.share is a share, and c is none'],
     ['d.share > 110%', '110% is no share'],

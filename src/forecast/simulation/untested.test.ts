@@ -28,6 +28,11 @@ test.each<readonly [string, Partial<Scenario>, readonly string[]]>([
     ['spotReclaims 0: picks no machine; there is no nope (known: m-a, m-b)'],
   ],
   [
+    'a machine that is there and one that is not',
+    { faults: [{ condition: 'Stuck', pick: { names: ['m-a', 'm-c'] } }] },
+    ['faults 0: there is no m-c (did you mean m-a?)'],
+  ],
+  [
     'a machine of another zone',
     { faults: [{ condition: 'Stuck' }, { pick: { names: ['m-a'], zone: 'zone-b' }, condition: 'Stuck' }] },
     ['faults 1: picks no machine; no machine meets all of it'],

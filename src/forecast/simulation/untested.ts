@@ -24,9 +24,13 @@ export function untestedIn(scenario: Scenario, { machines, sets }: Seen): readon
       ? []
       : [`badVersions ${n}: the commit brings no ${component}${instead(component, components)}`],
   )
-  const empty = picks.flatMap(({ where, pick }) =>
-    picksFrom(pick, machines).length > 0 ? [] : [`${where}: picks no machine; ${whyNone(pick, machines)}`],
-  )
+  const named = machines.map((m) => m.metadata.name ?? '').toSorted()
+  const empty = picks.flatMap(({ where, pick }) => {
+    if (picksFrom(pick, machines).length === 0) return [`${where}: picks no machine; ${whyNone(pick, machines)}`]
+    // It would break less than it says.
+    const missing = missingName(pick, named)
+    return missing === undefined ? [] : [`${where}: ${missing}`]
+  })
   return [...empty, ...unknown]
 }
 
@@ -54,9 +58,13 @@ function whyNone(pick: Pick, machines: readonly Machine[]): string {
     if (known.length === 0) return `no machine has a ${field}`
     if (!known.includes(wanted)) return `there is no ${field} ${wanted}${instead(wanted, known)}`
   }
-  const names = machines.map((m) => m.metadata.name ?? '').toSorted()
-  const [missing] = (pick.names ?? []).filter((name) => !names.includes(name))
-  return missing === undefined ? 'no machine meets all of it' : `there is no ${missing}${instead(missing, names)}`
+  const named = machines.map((m) => m.metadata.name ?? '').toSorted()
+  return missingName(pick, named) ?? 'no machine meets all of it'
+}
+
+function missingName({ names = [] }: Pick, known: readonly string[]): string | undefined {
+  const missing = names.find((name) => !known.includes(name))
+  return missing === undefined ? undefined : `there is no ${missing}${instead(missing, known)}`
 }
 
 function instead(word: string, known: readonly string[]): string {
