@@ -143,6 +143,40 @@ test(
 )
 
 test(
+  'what talks only to its API servers starts once one of them answers, and stays when they are away later',
+  async () => {
+    const of = request('order')
+    const namespace = planeNamespace(of.id)
+    const host = hostOn(hub.program)
+    const replicas = async (name: string): Promise<unknown> => {
+      const found = await hub.admin.get(typeOf({ apiVersion: 'apps/v1', kind: 'Deployment' }), { namespace, name })
+      return (found?.['spec'] as { readonly replicas?: number } | undefined)?.replicas
+    }
+    const answers = (are: boolean): PlayedHub => ({
+      statusOf: ({ metadata }) => (metadata.name === 'kube-apiserver' && !are ? { replicas: 1 } : undefined),
+    })
+    for (let calls = 0; calls < 6; calls++) {
+      await host.put(of)
+      await playPods(hub.admin, namespace, answers(false))
+    }
+    expect(await Promise.all(['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'].map(replicas))).toEqual([
+      1, 0, 0,
+    ])
+    await playPods(hub.admin, namespace, answers(true))
+    const result = await host.put(of)
+    expect(await Promise.all(['kube-controller-manager', 'kube-scheduler'].map(replicas))).toEqual([1, 1])
+    expect(result).toMatchObject({
+      plane: { state: 'Running', message: 'controller-manager is not ready: its pods start' },
+    })
+    await playPods(hub.admin, namespace, answers(false))
+    await host.put(of)
+    expect(await Promise.all(['kube-controller-manager', 'kube-scheduler'].map(replicas))).toEqual([1, 1])
+    expect(await removed(host, of)).toBe('Deleted')
+  },
+  SLOW_MS,
+)
+
+test(
   'a control plane is made with the shipped rights, and a repeated put writes nothing new',
   async () => {
     const host = hostOn(hub.program)

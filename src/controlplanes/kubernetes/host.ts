@@ -275,6 +275,7 @@ export class KubernetesHost implements ControlPlaneHost {
       id,
       owner,
       hasOwnNodes: true,
+      isUnserved: true,
       etcdToken: `${owner}-${this.#options.clock.now().toString(36)}`,
       shape: nextShape(undefined, withStorageClass(withResources(request.shape, resources), storageClass)),
       ...defined({ defaultResources: resources }),
@@ -329,7 +330,10 @@ export class KubernetesHost implements ControlPlaneHost {
     if (refused !== undefined) return starting(refused)
     if (kept.record.isStopped) return { kind: 'Plane', plane: await this.#seen(kept, signal) }
     const states = await partStates(place, settings)
+    const { isUnserved } = kept.record
     kept = await this.#noteUnready(kept, states, signal)
+    // The clients of its API server start in the same pass.
+    if (isUnserved === true && kept.record.isUnserved === undefined) return this.#reconcile(kept, request, signal)
     const held = await this.#work.heldCredentials(kept, signal)
     const plane = (message?: string, next = kept): PutResult => ({
       kind: 'Plane',
@@ -378,10 +382,11 @@ export class KubernetesHost implements ControlPlaneHost {
     const now = this.#options.clock.now()
     const next: Partial<Record<Part, number>> = {}
     for (const part of PARTS) if (!states[part].isReady) next[part] = unready[part] ?? now
-    const { noQuorumSince = now, ...record } = kept.record
+    const { noQuorumSince = now, isUnserved = false, ...record } = kept.record
     const quorum = hasQuorum(record, states) ? { isFounded: true } : { noQuorumSince }
     const whole = states.etcd.serving >= record.shape.etcd.members ? { isWhole: true } : {}
-    return this.#records.write(kept, { ...record, unready: next, ...quorum, ...whole }, signal)
+    const served = isUnserved && states.apiserver.serving === 0 ? { isUnserved } : {}
+    return this.#records.write(kept, { ...record, unready: next, ...quorum, ...whole, ...served }, signal)
   }
 
   async #seen(kept: Kept, signal?: AbortSignal): Promise<ControlPlane> {

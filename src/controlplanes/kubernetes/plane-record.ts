@@ -36,6 +36,8 @@ export interface PlaneRecord {
   readonly isFounded?: boolean
   /** All of its members served together once: from then on none starts with an empty volume unless it was removed and added. */
   readonly isWhole?: boolean
+  /** No API server of it has answered yet. Its controller managers and schedulers start after one has: before, they would only crash. */
+  readonly isUnserved?: boolean
   /** Since members wait for nodes of their own; those of an older control plane may share one, and would be restarted to be told. */
   readonly hasOwnNodes?: boolean
   readonly shape: ControlPlaneShape

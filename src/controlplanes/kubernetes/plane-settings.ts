@@ -117,9 +117,9 @@ function imageOf(rows: readonly ServedVersion[], part: Part, { version }: Form):
   return row?.images[part]
 }
 
-const runningOf = ({ isStopped, isAwake, restoring }: PlaneRecord): ControlPlaneSettings['running'] => {
+const runningOf = ({ isStopped, isAwake, restoring, isUnserved }: PlaneRecord): ControlPlaneSettings['running'] => {
   if (restoring !== undefined) return 'Nothing'
-  if (!isStopped) return 'All'
+  if (!isStopped) return isUnserved === true ? 'Servers' : 'All'
   return isAwake === true ? 'Etcd' : 'Nothing'
 }
 

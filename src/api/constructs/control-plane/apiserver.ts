@@ -39,7 +39,7 @@ export function apiserverObjects(settings: ControlPlaneSettings): readonly objec
     k8s.KubeDeployment.manifest({
       metadata,
       spec: {
-        replicas: settings.running === 'All' ? replicas : 0,
+        replicas: settings.running === 'All' || settings.running === 'Servers' ? replicas : 0,
         selector: { matchLabels: selectorOf(settings, 'apiserver') },
         strategy: {
           type: 'RollingUpdate',

@@ -28,8 +28,8 @@ export interface ControlPlaneSettings {
   readonly parts: Readonly<Record<Part, PartForm>>
   /** API servers, controller managers and schedulers. */
   readonly replicas: number
-  /** `Etcd`: only the store, for a snapshot of a stopped control plane. */
-  readonly running: 'All' | 'Etcd' | 'Nothing'
+  /** `Etcd`: only the store, for a snapshot of a stopped control plane. `Servers`: not yet the clients of the API server. */
+  readonly running: 'All' | 'Servers' | 'Etcd' | 'Nothing'
   readonly etcd: {
     readonly members: number
     readonly storage: string
