@@ -45,16 +45,36 @@ export const emptyLedger = (spec: LedgerSpec): DefenderLedger => ({
   spec: storedLedger(spec),
 })
 
-export const grantsOf = (spec: LedgerSpec | undefined): readonly Grant[] =>
-  (spec?.grants ?? []).map((grant) => (isStated(grant) ? grant : { ...grant, state: 'Held' }))
+export const grantsOf = (spec: LedgerSpec | undefined): readonly Grant[] => (spec?.grants ?? []).map(statedGrant)
 
 const isStated = (grant: StoredGrant): grant is Grant => grant.state !== undefined
 
 /** The stored form. A thousand grants fit only because implied fields are omitted. */
 export const storedLedger = (spec: LedgerSpec): LedgerSpec => ({ ...spec, grants: spec.grants?.map(storedGrant) ?? [] })
 
-const storedGrant = ({ state, ...grant }: StoredGrant): StoredGrant =>
-  state === 'Orphaned' ? { ...grant, state } : grant
+/** A grant never changes, and each decision reads all of them: both forms of one are made once. */
+const STATED = new WeakMap<StoredGrant, Grant>()
+const STORED = new WeakMap<StoredGrant, StoredGrant>()
+
+function statedGrant(stored: StoredGrant): Grant {
+  if (isStated(stored)) return stored
+  const known = STATED.get(stored)
+  if (known !== undefined) return known
+  const grant: Grant = { ...stored, state: 'Held' }
+  STATED.set(stored, grant)
+  STORED.set(grant, stored)
+  return grant
+}
+
+function storedGrant(grant: StoredGrant): StoredGrant {
+  if (grant.state !== 'Held') return grant
+  const known = STORED.get(grant)
+  if (known !== undefined) return known
+  const { state: _, ...stored } = grant
+  STORED.set(grant, stored)
+  STATED.set(stored, grant as Grant)
+  return stored
+}
 
 export const asOfMs = (spec: LedgerSpec | undefined): number | undefined => {
   const ms = spec?.asOf === undefined ? NaN : Date.parse(spec.asOf)
