@@ -66,7 +66,8 @@ async function settled(hosts: KubernetesHost | HostsOfCalls, of: ControlPlaneReq
     if (result.kind === 'Refused') throw new Error(result.message)
     if (result.kind !== 'Plane') continue
     const { plane } = result
-    if (plane.state === 'Running' && plane.change === undefined && plane.version === of.version) return plane
+    const isWhole = plane.state === 'Running' && plane.message === undefined
+    if (isWhole && plane.change === undefined && plane.version === of.version) return plane
   }
   throw new Error(`${of.id} is never done: ${JSON.stringify(await hostOn(hub.program).get(of.id))}`)
 }
