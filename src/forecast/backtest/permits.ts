@@ -86,10 +86,6 @@ export class PermitRun {
     return this.#isDue
   }
 
-  isGranted(name: string): boolean {
-    return this.#permits.get(name)?.status?.phase === 'Granted'
-  }
-
   /** Holds, approvals or policies changed. */
   wake(): void {
     if (this.#permits.size > 0) this.#isDue = true

@@ -130,12 +130,6 @@ export class Verdicts {
     return touched
   }
 
-  /** Whether a node waits for its evaluation. */
-  get isDue(): boolean {
-    const { shared, base, change } = this.#parts
-    return shared.due.size > 0 || base.due.size > 0 || change.due.size > 0
-  }
-
   /** `sides`: when its rules are the same lists as before, nothing but the changed nodes is evaluated. */
   async update(sides: Readonly<Record<Side, SideOfRules>>, now: number): Promise<void> {
     this.#setRules(sides)
