@@ -5,6 +5,7 @@ import type { In, Out } from './build.ts'
 import { choice, fallback, freeform, int, intOrPercent, list, map, mapList, obj, optional, str } from './build.ts'
 import type { InputOf, ObjectOf } from './kind.ts'
 import { KINDS } from './kinds.ts'
+import { cluster } from './kinds/cluster.ts'
 import { machineComponent } from './kinds/machine-component.ts'
 import { machineSet, type MachineSet } from './kinds/machine-set.ts'
 import { machine, type Machine } from './kinds/machine.ts'
@@ -32,6 +33,16 @@ describe('the validator says', () => {
       machineSet,
       { '/spec/replicas': '3' },
       'KN5003: /spec/replicas: has the wrong type; got "3"; allowed: integer',
+    ],
+    [
+      'of a flavor, only the fields that it does not have and that are there',
+      cluster,
+      {
+        '/spec/kubeconfigSecretRef': undefined,
+        '/spec/version': '1.36.2',
+        '/spec/controlPlane': { flavor: 'embedded', replicas: 2, rotation: { certificateAuthority: 2 } },
+      },
+      'KN5007: /spec/controlPlane/replicas: replicas is only for flavor kubernetes; leave it out',
     ],
     [
       'a number out of range',

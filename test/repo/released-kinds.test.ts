@@ -153,6 +153,20 @@ describe('a change that only adds is none', () => {
     expect(widened(before, [{ rule: 'has(self.zone)' }])).toHaveLength(1)
   })
 
+  test('a rule that is a part of one before, but not one that refuses more', () => {
+    const before = [{ rule: "self.pool == 'a' || (!has(self.zone) && !has(self.rack))" }]
+    const of = (...rules: readonly string[]) =>
+      widened(
+        before,
+        rules.map((rule) => ({ rule })),
+      )
+    expect(of("self.pool == 'a' || !has(self.zone)", "self.pool == 'a' || !has(self.rack)")).toEqual([])
+    expect(of("self.pool == 'a' || !has(self.row)")).toHaveLength(1)
+    expect(of('!has(self.zone)')).toHaveLength(1)
+    expect(widened([{ rule: 'a || (b || c && d)' }], [{ rule: 'a || d' }])).toHaveLength(1)
+    expect(widened([{ rule: '(a || (b) && (c))' }], [{ rule: '(a || (b)' }])).toHaveLength(1)
+  })
+
   test('a required field with a default, which the server fills in', () =>
     expect(
       problemsAfter(SPEC, (p) => {

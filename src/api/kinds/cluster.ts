@@ -32,15 +32,6 @@ const snapshotName = (doc: string) =>
     expects: 'lowercase letters, digits and dashes',
   })
 
-/** Flavor embedded has none of them. */
-const OF_KUBERNETES: readonly ('replicas' | 'etcd' | 'resources' | 'extraArgs' | 'upgrade')[] = [
-  'replicas',
-  'etcd',
-  'resources',
-  'extraArgs',
-  'upgrade',
-]
-
 export const PROGRAM_PLACES = ['Hub', 'Cluster', 'None'] as const
 
 /** Checks before an upgrade whose problems a commit may accept. */
@@ -182,22 +173,36 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
   ),
 })
 
-/** The embedded API server has no etcd, encrypts nothing, and has no extension API servers. */
-const rotatedControlPlane = s.rule(controlPlaneFields, {
-  cel: "self.flavor == 'kubernetes' || !has(self.rotation) || (!has(self.rotation.etcdAuthority) && !has(self.rotation.encryptionKey) && !has(self.rotation.frontProxyAuthority))",
-  message: 'rotation.etcdAuthority, rotation.encryptionKey and rotation.frontProxyAuthority are for flavor kubernetes',
-  fieldPath: '.flavor',
-  holds: ({ flavor, rotation }) =>
-    flavor === 'kubernetes' ||
-    [rotation?.etcdAuthority, rotation?.encryptionKey, rotation?.frontProxyAuthority].every((n) => n === undefined),
-})
+/** Flavor embedded has one process: no etcd, no encryption, no extension API servers. */
+const OF_KUBERNETES: Readonly<Record<string, (plane: s.Out<typeof controlPlaneFields>) => unknown>> = {
+  replicas: (plane) => plane.replicas,
+  etcd: (plane) => plane.etcd,
+  resources: (plane) => plane.resources,
+  extraArgs: (plane) => plane.extraArgs,
+  upgrade: (plane) => plane.upgrade,
+  'rotation.etcdAuthority': (plane) => plane.rotation?.etcdAuthority,
+  'rotation.encryptionKey': (plane) => plane.rotation?.encryptionKey,
+  'rotation.frontProxyAuthority': (plane) => plane.rotation?.frontProxyAuthority,
+}
 
-const controlPlane = s.rule(rotatedControlPlane, {
-  cel: `self.flavor == 'kubernetes' || (${OF_KUBERNETES.map((name) => `!has(self.${name})`).join(' && ')})`,
-  message: `${OF_KUBERNETES.join(', ')} are for flavor kubernetes`,
-  fieldPath: '.flavor',
-  holds: (c) => c.flavor === 'kubernetes' || OF_KUBERNETES.every((name) => c[name] === undefined),
-})
+/** In CEL: `has` of a field fails when what it is in is missing. */
+const isMissing = (path: string): string =>
+  path
+    .split('.')
+    .map((_, i, names) => `!has(self.${names.slice(0, i + 1).join('.')})`)
+    .join(' || ')
+
+/** A rule for each field, so that a message names only those that are there. */
+const controlPlane = Object.entries(OF_KUBERNETES).reduce(
+  (plane, [path, valueOf]) =>
+    s.rule(plane, {
+      cel: `self.flavor == 'kubernetes' || ${isMissing(path)}`,
+      message: `${path} is only for flavor kubernetes; leave it out`,
+      fieldPath: `.${path}`,
+      holds: (seen) => seen.flavor === 'kubernetes' || valueOf(seen) === undefined,
+    }),
+  controlPlaneFields,
+)
 
 const addon = s.obj('One addon that is applied before machines join.', {
   name: f.dnsLabel('Name of the addon.'),

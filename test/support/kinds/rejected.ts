@@ -1,6 +1,6 @@
 // One object for each rule that must be refused, made from the kind's example by a few changes. Our validator and every server
 // are held to the same list.
-import { cloneJson, isObject, setOwn, type JsonObject } from '#lib/json.ts'
+import { cloneJson, isObject, setOwn, type Json, type JsonObject } from '#lib/json.ts'
 import type { ApiKind, InputOf } from '#api/kind.ts'
 import { approval } from '#api/kinds/approval.ts'
 import { cluster } from '#api/kinds/cluster.ts'
@@ -73,6 +73,15 @@ const hosted = (changes: Changes, message: string): Rejected => ({
   base: HOSTED_CLUSTER,
 })
 
+/** A control plane of flavor embedded with one field that is for the other flavor. */
+const ofEmbedded = (path: string, value: Json): Rejected => {
+  const [field = '', below] = path.split('.')
+  return hosted(
+    { '/spec/controlPlane': { flavor: 'embedded', [field]: below === undefined ? value : { [below]: value } } },
+    `${path} is only for flavor kubernetes; leave it out`,
+  )
+}
+
 /** A kernel. */
 const { install: _install, service: _service, ...SIGNED } = machineComponent.example.spec
 const KERNEL: InputOf<typeof machineComponent> = {
@@ -136,10 +145,14 @@ const decided = (changes: Changes): Rejected => ({
 
 /** Refused when they are created. */
 export const REJECTED: readonly Rejected[] = [
-  hosted(
-    { '/spec/controlPlane/flavor': 'embedded' },
-    'replicas, etcd, resources, extraArgs, upgrade are for flavor kubernetes',
-  ),
+  ofEmbedded('replicas', 2),
+  ofEmbedded('etcd', { replicas: 1 }),
+  ofEmbedded('resources', { cpu: '1' }),
+  ofEmbedded('extraArgs', { 'apiserver.goaway-chance': '0.1' }),
+  ofEmbedded('upgrade', { chain: true }),
+  ofEmbedded('rotation.etcdAuthority', 2),
+  ofEmbedded('rotation.encryptionKey', 2),
+  ofEmbedded('rotation.frontProxyAuthority', 2),
   rejected(machine, { '/spec/channel': 'SSH' }, 'channel SSH needs ssh'),
   rejected(machine, { '/spec/ssh': BARE_JUMP }, 'a jump host needs either hostKey or hostCA'),
   rejected(
@@ -286,10 +299,6 @@ export const REJECTED: readonly Rejected[] = [
     cluster,
     { '/spec/addons': [{ name: 'coredns', version: '1.12.1' }] },
     'addons are for a control plane on the hub',
-  ),
-  hosted(
-    { '/spec/controlPlane/flavor': 'embedded', '/spec/controlPlane/rotation': { etcdAuthority: 2 } },
-    'rotation.etcdAuthority, rotation.encryptionKey and rotation.frontProxyAuthority are for flavor kubernetes',
   ),
   hosted({ '/spec/controlPlane/etcd/replicas': 2 }, 'etcd must have 1, 3 or 5 members'),
   rejected(fleetSource, { '/spec/ref/tag': 'v1' }, 'exactly one of branch, tag, commit must be set'),

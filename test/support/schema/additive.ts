@@ -99,7 +99,10 @@ function valueProblems(at: string, old: Schema, next: Schema): readonly string[]
     ...(next['x-kubernetes-validations'] ?? [])
       .filter(
         ({ rule }) =>
-          !rules.has(rule) && ![...rules].some((before) => isWidened(before, rule, old) || isOfNew(before, rule, old)),
+          !rules.has(rule) &&
+          ![...rules].some(
+            (before) => isWidened(before, rule, old) || isOfNew(before, rule, old) || isPartOf(before, rule),
+          ),
       )
       .map(({ rule }) => `${at}: it has the new rule ${rule}`),
   ]
@@ -128,6 +131,16 @@ const ONE_KEPT =
 /** Immutable fields with one more, which no released object has. */
 const isOfNew = (before: string, rule: string, old: Schema): boolean =>
   before === rule.replaceAll(ONE_KEPT, (clause, name: string) => (old.properties?.[name] === undefined ? '' : clause))
+
+/** Brackets that are closed, at most one within another. */
+const CLOSED = String.raw`(?:[^()]|\((?:[^()]|\([^()]*\))*\))*`
+const ALL_OR = new RegExp(String.raw`^(${CLOSED} \|\| )\((${CLOSED})\)$`)
+
+/** `a || b` refuses nothing that `a || (b && c)` took. */
+function isPartOf(before: string, rule: string): boolean {
+  const [, first = '', rest = ''] = ALL_OR.exec(before) ?? []
+  return !rest.includes('||') && rest.split(' && ').some((part) => part !== '' && rule === first + part)
+}
 
 const KEEPS_UNKNOWN = 'x-kubernetes-preserve-unknown-fields'
 
