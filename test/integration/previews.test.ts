@@ -246,6 +246,16 @@ test('a branch gets a cluster with its own objects, its next commit reaches that
       new RegExp(`^BRANCH .*\npreview/Feature_ONE +\\S+ +Ready +${second.slice(0, 12)} +${cluster} +in `),
     ),
   ])
+  const [, listed] = await kubenode('preview', 'list', '-o', 'json')
+  expect(JSON.parse(listed)).toEqual([
+    expect.objectContaining({
+      branch: 'preview/Feature_ONE',
+      phase: 'Ready',
+      commit: second,
+      cluster,
+      source: 'fleet',
+    }),
+  ])
   expect(await kubenode('preview', 'wait', 'preview/Feature_ONE', '--commit', first, '--timeout', '1s')).toEqual([
     1,
     expect.stringContaining('not Ready after 1s'),

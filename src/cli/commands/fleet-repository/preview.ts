@@ -7,7 +7,13 @@ import { printableLine, shownLine } from '#lib/printable.ts'
 import { clusterErrors } from '../../fleet/cluster-errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from '../../fleet/connect.ts'
+import { printWhole, WHOLE_FORMS, type WholeForm } from '../../get/whole.ts'
+import { outputOption } from '../../output.ts'
 import { previewsOn, untilForgotten, untilReady } from './preview-ready.ts'
+
+interface ListOptions extends ServerOptions {
+  readonly output?: WholeForm
+}
 
 interface WaitOptions extends ServerOptions {
   readonly commit?: string
@@ -34,7 +40,8 @@ export function register(program: Command, io: Io): void {
     .description('clusters of their own for branches: list them, wait for one, run a command with one')
   withServer(group.command('list'))
     .description('list branches with a preview: phase, commit, cluster, when it expires, what it waits for')
-    .action((options: ServerOptions) => list(options, io))
+    .addOption(outputOption(WHOLE_FORMS))
+    .action((options: ListOptions) => list(options, io))
   withServer(group.command('wait'))
     .description('wait until the preview of a branch is Ready: 0, or 1 when it cannot be, or is not in time')
     .argument('<branch>', 'the branch, such as preview/my-change')
@@ -85,7 +92,7 @@ async function runWith(branch: string, command: readonly string[], asked: RunOpt
   await runInPreview({ branch, command, repo, remote, forgotten, kubeconfig }, io)
 }
 
-async function list(options: ServerOptions, io: Io): Promise<void> {
+async function list(options: ListOptions, io: Io): Promise<void> {
   const [{ PREVIEW_HEAD, previewRow }, { alignedRows }, { withHubHint }, { painterOf }] = await Promise.all([
     import('#explain/previews.ts'),
     import('#lib/terminal/rows.ts'),
@@ -94,6 +101,10 @@ async function list(options: ServerOptions, io: Io): Promise<void> {
   ])
   const client = await connect(options, io)
   const { declaring, previews } = await previewsOn(client)
+  if (options.output !== undefined) {
+    await printWhole(io, options.output, previews)
+    return
+  }
   if (previews.length === 0) {
     const none =
       declaring.length === 0
