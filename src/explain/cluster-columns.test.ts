@@ -138,8 +138,8 @@ test('the newest Release of each namespace, also when both follow the same commi
   expect(newestReleases(all)).toEqual([all[1], all[2]])
 })
 
-test('a Cluster that answers and is not Ready says why in the last column', () => {
-  const conditions = [{ type: 'Ready', status: 'False', reason: 'ProgramsNotServed', message: 'no programs' }]
+test.each(['False', 'Unknown'])('a Cluster that answers and is Ready %s says why in the last column', (is) => {
+  const conditions = [{ type: 'Ready', status: is, reason: 'ProgramsNotServed', message: 'no programs' }]
   const status = { phase: 'Ready', conditions } as unknown as Cluster['status']
   expect(cellsOf(PROD, [], status).at(-1)).toBe('ProgramsNotServed: no programs')
   expect(cellsOf(PROD, [release({ phase: 'Healthy' })], status).at(-1)).toBe('ProgramsNotServed: no programs')

@@ -124,3 +124,16 @@ test('a Cluster whose condition Ready is False is NotReady, with the reason, whe
   const seen = { hub: { isReachable: true, sources: [], releases: [], clusters: [unready] }, clusters: [] }
   expect(onTheWay(seen)).toEqual([{ name: 'fleet.pr-7', how: 'is NotReady: limit 1' }])
 })
+
+test('a Cluster whose condition Ready is Unknown is Unknown, with the reason, wherever its phase is shown', () => {
+  const conditions = [{ type: 'Ready', status: 'Unknown', reason: 'HostUnreachable', message: 'no answer' }]
+  const silent = { ...preview, kind: 'Cluster', status: { ...preview.status, conditions } } as unknown as Cluster
+  const lines = clusterLines({ cluster: silent, holds: [], policies: [] }, NOW)
+  expect(lines.slice(0, 2)).toEqual([
+    'cluster/pr-7 in namespace fleet: Unknown',
+    '  unknown         HostUnreachable: no answer',
+  ])
+  expect(whyLines(silent as unknown as KubeObject, NOW)[0]).toBe('cluster/pr-7 is Unknown')
+  const seen = { hub: { isReachable: true, sources: [], releases: [], clusters: [silent] }, clusters: [] }
+  expect(onTheWay(seen)).toEqual([{ name: 'fleet.pr-7', how: 'is Unknown: limit 1' }])
+})

@@ -47,7 +47,9 @@ export function clusterLines(known: Known, now: number): readonly string[] {
   const wanted = spec.version !== undefined && spec.version !== version ? `; declared ${spec.version}` : ''
   return [
     `cluster/${metadata.name ?? ''} in namespace ${metadata.namespace ?? ''}: ${shownPhase(status) ?? 'Unknown'}`,
-    ...(reason === undefined ? [] : [line('not ready', `${reason.reason}: ${reason.message}`)]),
+    ...(reason === undefined
+      ? []
+      : [line(reason.status === 'Unknown' ? 'unknown' : 'not ready', `${reason.reason}: ${reason.message}`)]),
     line('version', `${version ?? 'unknown'}${wanted}`),
     line('control plane', ofControlPlane(known.cluster)),
     ...(status.endpoint === undefined ? [] : [line('endpoint', status.endpoint)]),

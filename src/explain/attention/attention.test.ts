@@ -590,10 +590,10 @@ describe('a node that no script accepted', () => {
   }
 })
 
-describe('a Cluster in phase Ready whose condition Ready is False', () => {
-  const hubWith = (reason: string, message: string, more: object = {}) => {
-    const ready = { type: 'Ready', status: 'False', reason, message, lastTransitionTime: SINCE }
-    const status = { phase: 'Ready', conditions: [ready], ...more }
+describe('a Cluster in phase Ready whose condition Ready is not True', () => {
+  const hubWith = (reason: string, message: string, is = 'False') => {
+    const ready = { type: 'Ready', status: is, reason, message, lastTransitionTime: SINCE }
+    const status = { phase: 'Ready', conditions: [ready] }
     return cluster('hub', { clusters: [{ metadata: { name: 'edge', namespace: 'fleet' }, spec: {}, status }] })
   }
 
@@ -613,5 +613,19 @@ describe('a Cluster in phase Ready whose condition Ready is False', () => {
     const starting = hubWith('ProgramsMissing', 'no leader in the cluster: defender')
     const at = (ms: number) => attentionOf([starting], Date.parse(SINCE) + ms).map(({ weight }) => weight)
     expect([at(60_000), at(180_000)]).toEqual([['Wait'], ['Act']])
+  })
+
+  test('is Unknown while its host does not answer, which is left two minutes to restart', () => {
+    const away = hubWith('HostUnreachable', 'no answer', 'Unknown')
+    const at = (ms: number) => attentionOf([away], Date.parse(SINCE) + ms).map(({ weight, text }) => [weight, text])
+    expect(at(60_000)).toEqual([['Wait', 'cluster/edge is Unknown: no answer']])
+    expect(at(180_000)).toEqual([['Act', 'cluster/edge is Unknown: no answer']])
+  })
+
+  test('needs a commit at once where no host serves its flavor', () => {
+    const unserved = hubWith('FlavorNotServed', 'flavor kubernetes', 'Unknown')
+    expect(attentionOf([unserved], Date.parse(SINCE))).toMatchObject([
+      { weight: 'Act', text: 'cluster/edge is Unknown: flavor kubernetes' },
+    ])
   })
 })

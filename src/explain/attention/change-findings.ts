@@ -2,7 +2,7 @@
 import { notReady, shownPhase } from '../cluster-phase.ts'
 import { phaseWords } from '../phase-words.ts'
 import { isReason } from '#api/catalogue.ts'
-import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { newestCommitText } from '#api/protocol/commit-title.ts'
 import { purposeOfPermit } from '#api/protocol/part.ts'
@@ -268,10 +268,11 @@ const CLUSTER_WORK: ReadonlySet<string> = new Set([
 /** The Cluster has expired as declared, so nothing more is expected of it. */
 const EXPIRED = 'Expired'
 
-/** Its programs start after its API server. */
-function becomesReady(status: ClusterStatus, now: number): boolean {
-  const { reason = '', lastTransitionTime } = notReady(status) ?? {}
-  if (reason === 'ProgramsMissing') return now - (stampOf(lastTransitionTime) ?? now) < PEOPLE_AFTER_MS
+/** Its programs start after its API server, and a host of control planes restarts. */
+const SOON_OVER: ReadonlySet<string> = new Set(['ProgramsMissing', 'HostUnreachable'])
+
+function becomesReady({ reason, lastTransitionTime }: Condition, now: number): boolean {
+  if (SOON_OVER.has(reason)) return now - (stampOf(lastTransitionTime) ?? now) < PEOPLE_AFTER_MS
   return isReason(reason) && !needsPeople(reason)
 }
 
@@ -290,7 +291,9 @@ export const clusterObjectFindings = (
       const { metadata, status = {} } = one
       const { name = '' } = metadata
       const { waitingFor } = status
-      const phase = metadata.deletionTimestamp === undefined ? (shownPhase(status) ?? 'Pending') : 'Deleting'
+      const isDeleted = metadata.deletionTimestamp !== undefined
+      const unready = isDeleted ? undefined : notReady(status)
+      const phase = isDeleted ? 'Deleting' : (shownPhase(status) ?? 'Pending')
       const object = objectIn(cluster.name, 'Cluster', metadata)
       const word = `cluster/${name}`
       const why = commandStep(`kubenode why ${word}`)
@@ -298,7 +301,7 @@ export const clusterObjectFindings = (
       const ready = findCondition(status.conditions, 'Ready')
       const seen = waitingFor === undefined ? ready?.message : waitText(waitingFor)
       const reason = waitingFor?.predicate ?? ready?.reason
-      const isWork = CLUSTER_WORK.has(phase) || (phase === 'NotReady' && becomesReady(status, now))
+      const isWork = CLUSTER_WORK.has(phase) || (unready !== undefined && becomesReady(unready, now))
       // An unreachable cluster has its own finding.
       const isCovered = phase === 'Ready' || phase === EXPIRED || (phase === 'Unreachable' && others.has(name))
       return [
@@ -311,8 +314,8 @@ export const clusterObjectFindings = (
                 part: 'phase',
                 cause: reason && causeIn(object, word, reason),
                 text: `${word} ${phaseWords('Cluster', phase)}${seen === undefined || seen === '' ? '' : `: ${seen}`}`,
-                since: waitingFor?.since ?? notReady(status)?.lastTransitionTime,
-                first: stepOf(waitingFor, word) ?? wayOfReason(phase === 'NotReady' ? reason : undefined, word) ?? why,
+                since: waitingFor?.since ?? unready?.lastTransitionTime,
+                first: stepOf(waitingFor, word) ?? wayOfReason(unready === undefined ? undefined : reason, word) ?? why,
               }),
             ]),
         ...(late === undefined

@@ -6,7 +6,7 @@ import { CONTROL_PLANE_VERSIONS, FINALIZERS } from '#api/names.ts'
 import { notReady } from '#explain/cluster-phase.ts'
 import { listAll } from '#kube/list-all.ts'
 import { fieldAt } from '#lib/fields.ts'
-import type { KubeObject } from '#api/schema/object.ts'
+import type { Condition, KubeObject } from '#api/schema/object.ts'
 import { ifServed, type InstallContext } from '../context.ts'
 import type { Release } from '../release.ts'
 
@@ -27,8 +27,8 @@ export interface Hosted {
   readonly isMade: boolean
   /** The hub is to run its controllers, approver and Defender, at least until the cluster does. */
   readonly wantsPrograms: boolean
-  /** Why it is not Ready although its control plane is. */
-  readonly unready?: { readonly reason: string; readonly message: string } | undefined
+  /** Why it is not Ready, or not known to be, although its control plane was. */
+  readonly unready?: Pick<Condition, 'status' | 'reason' | 'message'> | undefined
 }
 
 export async function hostedClusters(context: InstallContext): Promise<readonly Hosted[]> {

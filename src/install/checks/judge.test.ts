@@ -124,7 +124,11 @@ describe('control planes of Clusters', () => {
   })
 
   test('that are not Ready are warned of once, also on a hub without settings', () => {
-    const unready = { reason: 'ProgramsNotServed', message: 'this hub runs no programs for its Clusters' }
+    const unready = {
+      status: 'False',
+      reason: 'ProgramsNotServed',
+      message: 'this hub runs no programs for its Clusters',
+    } as const
     const warnings = (objects: readonly KubeObject[]) =>
       judge(
         { ...healthy, hosted: { value: [{ ...hosted('embedded', '1.36.2'), unready }] } },
@@ -132,6 +136,22 @@ describe('control planes of Clusters', () => {
       ).filter((f) => f.verdict === 'Warning' && /Clusters/.test(f.text))
     expect(warnings([]).map((f) => f.text)).toEqual([`NotReady: fleet/embedded: ${unready.message}`])
     expect(warnings([...release.objects, ...embedded])).toHaveLength(1)
+  })
+
+  test('whose state is unknown are warned of, and where only the flavor is not served, once', () => {
+    const told = (reason: string, message: string, objects: readonly KubeObject[] = []) => {
+      const unready = { status: 'Unknown', reason, message } as const
+      const value = [{ ...hosted('kubernetes', '1.36.2'), unready }]
+      return judge({ ...healthy, hosted: { value } }, { ...wanted, release: { ...release, objects } })
+        .filter((f) => f.verdict !== 'Passed' && /fleet\/kubernetes/.test(f.text))
+        .map((f) => f.text)
+    }
+    expect(told('HostUnreachable', 'no answer')).toEqual(['Unknown: fleet/kubernetes: no answer'])
+    expect(told('FlavorNotServed', 'flavor kubernetes')).toEqual(['Unknown: fleet/kubernetes: flavor kubernetes'])
+    const served = [...release.objects, program(['--control-planes', 's', '--host-programs'])]
+    expect(told('FlavorNotServed', 'flavor kubernetes', served)).toEqual([
+      expect.stringContaining('1 Cluster of flavor kubernetes would run on with no host'),
+    ])
   })
 
   test('pass where every flavor and version is served', () => {

@@ -1,6 +1,7 @@
 // Judges the readings: one line per subject, with a number and a remedy if something is wrong. Pure.
 import { AGENT_SIGNER, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
+import { unreadyText } from '#explain/cluster-phase.ts'
 import { releaseLoss } from '#delivery/release-plan.ts'
 import { installErrors } from '../install-errors.ts'
 import { objectsOf } from '../inventory.ts'
@@ -197,13 +198,18 @@ const clusterPrograms: Judge = (seen, { release }) => {
   })
 }
 
-/** A hub whose release says nothing of its programs has its Clusters only. */
+/** A hub whose release says nothing of its programs has its Clusters only. What another check says of a setting is not repeated. */
 const unready: Judge = (seen, { release }) =>
   read('clusters', seen.hosted, (hosted) => {
-    const isSaid = servedPlanes(release)?.hostsPrograms === false
-    const found = hosted.filter((c) => c.unready !== undefined && !(isSaid && c.unready.reason === 'ProgramsNotServed'))
-    return [...Map.groupBy(found, (c) => c.unready?.message ?? '')].map(([why, all]) =>
-      warned('clusters', `NotReady: ${named(all.map(({ name }) => name))}: ${why}`),
+    const served = servedPlanes(release)
+    const found = hosted.flatMap(({ name, flavor, unready: why }) => {
+      if (why === undefined) return []
+      if (why.reason === 'ProgramsNotServed' && served?.hostsPrograms === false) return []
+      if (why.reason === 'FlavorNotServed' && served?.flavors.includes(flavor) === false) return []
+      return [{ name, why }]
+    })
+    return [...Map.groupBy(found, ({ why }) => unreadyText(why, '')).values()].flatMap((all) =>
+      all.slice(0, 1).map(({ why }) => warned('clusters', unreadyText(why, named(all.map(({ name }) => name))))),
     )
   })
 
