@@ -193,6 +193,7 @@ test('each says why it is not reached and what has to change, and is Ready again
   for (const { reachableSince } of [over, foreign, away, expired]) expect(reachableSince).toBeUndefined()
 
   const table = await kubenode('get', 'clusters', '--namespace', SYSTEM_NAMESPACE)
+  expect(table).toMatch(/^NAME +PHASE +READY /)
   expect(table).toMatch(/^good +Ready .* Yes \(/m)
   expect(table).toMatch(/^ended +Unreachable .* No \(.*CredentialsInvalid: the client certificate/m)
   expect(table).toMatch(/^wrong-ca +Unreachable .* No \(.*CredentialsInvalid: KN2004/m)

@@ -468,12 +468,13 @@ export const cluster = defineKind('Cluster', 'kcl', {
   selectable: ['.spec.stage'],
   columns: [
     PHASE,
+    // The phase is about the control plane, which may run without programs.
+    text('Ready', statusOf('Ready')),
     text('Version', '.status.versions[0].version'),
     text('HA', '.status.highAvailability'),
     text('Stage', '.spec.stage'),
     text('Expires', '.status.expiresAt'),
     wide(text('Flavor', '.spec.controlPlane.flavor')),
-    wide(text('Ready', statusOf('Ready'))),
     wide(whole('Machines', '.status.machines.total')),
     wide(whole('Agents', '.status.machines.agents')),
     wide(date('Reachable', '.status.reachableSince')),

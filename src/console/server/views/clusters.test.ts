@@ -53,6 +53,18 @@ test('a cluster that a hub hosts shows its credentials, rotations and snapshots'
   })
 })
 
+test.each([
+  ['False', 'NotReady'],
+  ['Unknown', 'Unknown'],
+  ['True', 'Ready'],
+] as const)('a hosted cluster whose control plane runs, with condition Ready %s, is %s', (is, shown) => {
+  const at = '2026-01-30T00:00:00Z'
+  const ready = { type: 'Ready', status: is, reason: 'ProgramsMissing', message: 'no programs', lastTransitionTime: at }
+  const object = { metadata: { name: 'edge' }, spec: {}, status: { phase: 'Ready', conditions: [ready] } }
+  const [, row] = clusterRows([hub([object as unknown as Cluster])], new Map())
+  expect(row?.phase).toBe(shown)
+})
+
 test('a cluster that says nothing of them shows none', () => {
   const [row] = clusterRows([hub([])], new Map())
   expect(row).toMatchObject({ name: 'hub', rotations: [] })

@@ -1,5 +1,6 @@
 // One row per cluster: the console's own readings, and its Cluster object on a hub. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
+import { shownPhase } from '#explain/cluster-phase.ts'
 import type { ClusterRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import type { ClusterAttention } from './home.ts'
@@ -82,7 +83,7 @@ function ofObject(declared: Declared | undefined): Partial<ClusterRow> {
   return {
     object: { cluster: hub, kind: 'Cluster', name: metadata.name ?? '', ...given('namespace', metadata.namespace) },
     ...given('stage', spec.stage),
-    ...given('phase', status.phase),
+    ...given('phase', shownPhase(status)),
     ...given('endpoint', status.endpoint),
     versions: status.versions ?? [],
     history: (status.history ?? []).map((h) => ({
