@@ -11,6 +11,7 @@ import { commitText, newestCommitText } from '#api/protocol/commit-title.ts'
 import { activeMachines, sliceName } from '#api/protocol/part.ts'
 import { counted } from '#lib/counted.ts'
 import { refusalOf } from '../attention/change-findings.ts'
+import { newestReleases } from '../newest-releases.ts'
 import { ladderLines } from '../ladder-lines.ts'
 import { attentionProgress } from './attention-progress.ts'
 import { waitText } from '../wait.ts'
@@ -99,8 +100,11 @@ function ofCluster(c: ClusterSeen, since: number, hasBars: boolean): readonly Pr
   ]
 }
 
+/** Of two that were created within one second, the one that replaced the other. */
 export const newest = (releases: readonly Release[]): Release | undefined =>
-  releases.toSorted((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1))[0]
+  newestReleases(releases).toSorted((a, b) =>
+    (a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1,
+  )[0]
 
 function releaseText(hub: HubSeen): string {
   if (!hub.isReachable) return 'not responding'

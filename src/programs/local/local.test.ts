@@ -341,6 +341,18 @@ describe('the summary', () => {
     expect(at).toEqual([10, 10])
   })
 
+  test('of two releases within one second the newer one is shown, in whatever order they are listed', () => {
+    const of = (name: string, commit: string, phase: string, previous: object = {}) => ({
+      metadata: { name, namespace: 'kubenode-system', creationTimestamp: '2026-01-01T00:00:00Z' },
+      spec: { commit: commit.repeat(40), ...previous },
+      status: { phase },
+    })
+    const both = [of('r-a', 'a', 'Superseded'), of('r-b', 'b', 'Progressing', { previous: 'r-a' })]
+    const shown = (releases: readonly object[]) => summaryLines(fleet(cluster(), { releases }), 0).join('\n')
+    for (const releases of [both, both.toReversed()])
+      expect(shown(releases)).toContain('commit bbbbbbbbbbbb: Progressing')
+  })
+
   test('a newest commit that needs no release is named beside the release before it', () => {
     const sources = [
       {
