@@ -98,7 +98,7 @@ export async function isExemptRevert(
   if (rendered === undefined) return false
   try {
     const [before, own] = [await renders.render(source, after), await renders.renderNewest(source, id)]
-    if (!isSameContent(before.targets, own.targets)) return false
+    if (own === undefined || !isSameContent(before.targets, own.targets)) return false
     const current = await renders.render(source, rendered)
     return isSameOutside(source, new Set(changed.map((r) => r.spec.track)), current.targets, own.targets)
   } catch (error) {

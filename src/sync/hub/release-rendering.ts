@@ -7,6 +7,7 @@ import { refText } from '#delivery/object-ref.ts'
 import { declaredRefs, splitByTrack, targetFor } from '../release/tracks.ts'
 import { withTurns } from '../release/turns.ts'
 import { standingProblem, withinScope } from '../sources/scope.ts'
+import { syncErrors } from '../sync-errors.ts'
 import type { Work } from './release-work.ts'
 import type { HubShared } from './shared.ts'
 
@@ -49,7 +50,8 @@ export async function rendering(
       new Set(others.flatMap(([, t]) => (t.get(target)?.objects ?? []).map((o) => refText(o.ref))))
     return { targets: wanted, elsewhere, declaredFor: (target) => declaredRefs(tracks, target) }
   } catch (error) {
-    if (!isKubeNodeError(error)) throw error
+    // A newer commit ended the render, or the process ends: neither is about this Release.
+    if (!isKubeNodeError(error) || error.code === syncErrors.KN3001_newer.code) throw error
     return { problem: printableLine(messageOf(error)) }
   }
 }

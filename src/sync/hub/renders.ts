@@ -99,10 +99,15 @@ export class Renders {
     return this.#fetches.run(options.reader ?? url, () => branchesOf(url, folder, options))
   }
 
-  /** Like `render`, but cancelled when the source moves to another commit. */
-  async renderNewest(source: FleetSource, commit: string): Promise<Rendered> {
-    const seen = [...this.#newest.values()].find((n) => n.commit === commit)
-    return this.render(source, commit, seen?.superseded.signal)
+  /** Like `render`, but undefined as soon as the source moves to another commit. */
+  async renderNewest(source: FleetSource, commit: string): Promise<Rendered | undefined> {
+    const superseded = [...this.#newest.values()].find((n) => n.commit === commit)?.superseded.signal
+    try {
+      return await this.render(source, commit, superseded)
+    } catch (error) {
+      if (superseded?.aborted === true) return undefined
+      throw error
+    }
   }
 
   /** For a source that was fetched before, or is local. */

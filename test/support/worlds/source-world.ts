@@ -147,6 +147,11 @@ export class SourceWorld {
     return observe(this.#loop, this.source, new AbortController().signal)
   }
 
+  /** As the poll of a local repository does: it sees a newer commit while the one before is rendered. */
+  async polled(): Promise<string> {
+    return (await this.#loop.renders.fetch(this.source)).commit
+  }
+
   /** The commit that a pass follows; undefined: none, since a hold stops it. Otherwise why it is refused. */
   async followed(): Promise<string | undefined> {
     const { commit, declared, trust } = await this.observed()

@@ -68,6 +68,10 @@ export async function observe(loop: SourceLoop, source: FleetSource, signal: Abo
   if ('kind' in commit) return paused === undefined ? { ...judgedSeen, declared: commit } : seen
   if (paused !== undefined && !(await isExemptRevert(loop, source, commit))) return seen
   const declared = await render(loop, source, { repository: fetched.repository, commit }, signal)
+  if (declared === undefined) {
+    signal.throwIfAborted()
+    return observe(loop, source, signal)
+  }
   const staged = declared.kind === 'Declared' ? await stagedTracks(loop.pipelinesBefore, source, declared) : undefined
   return { ...judgedSeen, commit, declared, ...defined({ staged }) }
 }
@@ -182,14 +186,16 @@ async function judged(
   return trust
 }
 
+/** Undefined: a newer commit arrived, of which nothing is known yet. */
 async function render(
   loop: SourceLoop,
   source: FleetSource,
   { repository, commit }: { readonly repository: LocalRepository; readonly commit: Commit },
   signal: AbortSignal,
-): Promise<Declared | Failure> {
+): Promise<Declared | Failure | undefined> {
   try {
     const result = await loop.renders.renderNewest(source, commit.id)
+    if (result === undefined) return undefined
     refuseImpossible(commitText(commit.id, commit.title ?? {}), result)
     const { targets: all, cage, writtenFor } = result
     await refuseOtherPlan(loop.renders, { source, repository, commit, targets: all })
