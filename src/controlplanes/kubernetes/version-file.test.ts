@@ -43,6 +43,16 @@ test.each<readonly [string, unknown, string]>([
   ['a version that is a number', { versions: [{ ...ROW, version: 1.36 }] }, NO_VERSION],
   ['an etcd with a v', { versions: [{ ...ROW, etcd: 'v3.6.6' }] }, 'versions[0]: etcd is no version, such as 3.6.6'],
   [
+    'an etcd of years ago',
+    { versions: [{ ...ROW, etcd: '2.3.1' }] },
+    'versions[0]: etcd 2.3.1 is too old for these control planes: list 3.5 or newer, with the image of that version',
+  ],
+  [
+    'an etcd without etcdutl',
+    { versions: [ROW, { ...ROW, version: '1.35.2', etcd: '3.4.37' }] },
+    'versions[1]: etcd 3.4.37 is too old for these control planes: list 3.5 or newer, with the image of that version',
+  ],
+  [
     'a minor as text',
     { versions: [{ ...ROW, emulatesFrom: '33' }] },
     'versions[0]: emulatesFrom is no minor up to its own, such as 33',

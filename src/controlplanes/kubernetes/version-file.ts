@@ -109,14 +109,27 @@ function rangeProblems(name: string, list: unknown): readonly string[] {
   })
 }
 
+/** The first etcd with etcdutl, which opens every snapshot. */
+const LEAST_ETCD = [3, 5] as const
+
+function etcdProblems(etcd: unknown): readonly string[] {
+  const version = typeof etcd === 'string' && VERSION.test(etcd) ? parseVersion(etcd) : undefined
+  if (version === undefined) return ['etcd is no version, such as 3.6.6']
+  const [major, minor] = version.numbers
+  const [leastMajor, leastMinor] = LEAST_ETCD
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return []
+  return [
+    `etcd ${String(etcd).slice(0, MOST_KEY_CHARS)} is too old for these control planes: list ${LEAST_ETCD.join('.')} or newer, with the image of that version`,
+  ]
+}
+
 function rowProblems(row: unknown): readonly string[] {
   if (!isObject(row)) return ['it is no object']
   const { version, etcd, emulatesFrom, images, ...others } = row
   const minor = typeof version === 'string' && VERSION.test(version) ? minorOf(version) : undefined
   const problems = [...unknownKeys(others, ROW_KEYS)]
   if (minor === undefined) problems.push('version is none of Kubernetes 1, such as 1.36.2')
-  if (typeof etcd !== 'string' || !VERSION.test(etcd) || parseVersion(etcd) === undefined)
-    problems.push('etcd is no version, such as 3.6.6')
+  problems.push(...etcdProblems(etcd))
   if (!Number.isSafeInteger(emulatesFrom) || Number(emulatesFrom) > (minor ?? Infinity) || Number(emulatesFrom) < 0)
     problems.push('emulatesFrom is no minor up to its own, such as 33')
   for (const part of PARTS) {
