@@ -341,6 +341,18 @@ describe('the summary', () => {
     expect(at).toEqual([10, 10])
   })
 
+  test('also with names of previews, and with longer ones, which lose their middle', () => {
+    const preview = 'fleet.pv-preview-feature-one-0123456789'
+    const names = [preview, `fleet.pv-preview-${'a-long-branch-'.repeat(3)}0123456789`, 'lab']
+    const lines = summaryLines({ ...fleet(), clusters: names.map((name) => cluster({ name })) }, 0)
+    const shown = lines.filter((line) => line.includes('machines Ready'))
+    expect(shown.map((line) => line.slice(0, line.indexOf('2/2')))).toEqual([
+      'fleet.pv-preview-a-long-bra…h-0123456789 ',
+      `${preview}  `,
+      `${'lab'.padEnd(40)} `,
+    ])
+  })
+
   test('of two releases within one second the newer one is shown, in whatever order they are listed', () => {
     const of = (name: string, commit: string, phase: string, previous: object = {}) => ({
       metadata: { name, namespace: 'kubenode-system', creationTimestamp: '2026-01-01T00:00:00Z' },

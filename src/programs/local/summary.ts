@@ -2,16 +2,21 @@
 import { progressOf } from '#explain/progress/progress.ts'
 import type { FleetSeen, Progress } from '#explain/progress/seen.ts'
 
-/** Minimum width of the name column; a longer name shifts only its own line. */
 const LEAST_CHARS = 6
-const MOST_CHARS = 20
+/** Of the name column. Names of previews fit; they differ in their last digits. */
+const MOST_CHARS = 40
+const MOST_OF_END = 12
 const LABEL_CHARS = 7
 
+/** A name that is too long loses its middle. */
+const fitted = (name: string): string =>
+  name.length <= MOST_CHARS ? name : `${name.slice(0, MOST_CHARS - MOST_OF_END - 1)}…${name.slice(-MOST_OF_END)}`
+
 function linesOf(progress: readonly Progress[]): readonly string[] {
-  const width = Math.max(LEAST_CHARS, ...progress.map(({ of }) => Math.min(of.length, MOST_CHARS)))
+  const width = Math.max(LEAST_CHARS, ...progress.map(({ of }) => fitted(of).length))
   return progress.map(
     ({ of, label, text }) =>
-      `${of.padEnd(width)} ${label === undefined ? '' : `  ${label.padEnd(LABEL_CHARS)}  `}${text}`,
+      `${fitted(of).padEnd(width)} ${label === undefined ? '' : `  ${label.padEnd(LABEL_CHARS)}  `}${text}`,
   )
 }
 
