@@ -7,6 +7,7 @@ import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.
 import type { BrakeBook } from '../brake/book.ts'
 import { turnWait } from '../brake/turns.ts'
 import type { ApplyReport } from '../cluster/apply.ts'
+import { reachedBefore } from '../release/chain.ts'
 import { customFindings } from '../release/custom-gates.ts'
 import { LIFT } from '../release/cluster-trouble.ts'
 import { type Braked, isOver, isRetried, type ReleaseSeen } from '../release/release-seen.ts'
@@ -149,6 +150,7 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
       exempt,
       revertedBy: revertedBy(chain, release),
       revertedBefore: revertedBefore(chain, release),
+      reached: reachedBefore(chain, release),
       sight: {
         approvedBy: releaseApprovers({ approvals: loop.approvals.list(), chain, release }, now),
         ...asked,

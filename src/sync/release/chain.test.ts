@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
-import { chainOf, previousOf, releaseName, releasesToForget, sameDigests } from './chain.ts'
+import { chainOf, previousOf, reachedBefore, releaseName, releasesToForget, sameDigests } from './chain.ts'
 import { defined } from '#lib/defined.ts'
 
 const release = (name: string, previous?: string, status?: ReleaseStatus): Release => ({
@@ -85,4 +85,25 @@ test('digests are the same when each is', () => {
   expect(sameDigests({ a: '1' }, { a: '1' })).toBe(true)
   expect(sameDigests({ a: '1' }, { a: '2' })).toBe(false)
   expect(sameDigests({ a: '1' }, { a: '1', b: '1' })).toBe(false)
+})
+
+describe('what reverts of a release go back to', () => {
+  const one = (name: string, previous: string | undefined, phase: ReleaseStatus['phase'], after?: string): Release => {
+    const made = release(name, previous, defined({ phase }))
+    return { ...made, spec: { ...made.spec, commit: `commit-${name}`, ...defined({ after }) } }
+  }
+  const c = one('c', 'b', 'Paused', 'followed')
+
+  test.each<[string, readonly Release[], string | undefined]>([
+    ['the commit followed before, which may have no release', [one('b', undefined, 'Succeeded')], 'followed'],
+    ['the same where nothing came before', [], 'followed'],
+    [
+      'the last commit that reached its clusters, if the one before failed as well',
+      [one('a', undefined, 'Succeeded'), one('b', 'a', 'Superseded')],
+      'commit-a',
+    ],
+    ['nothing that is known, if none did', [one('a', undefined, 'Superseded'), one('b', 'a', 'Superseded')], undefined],
+  ])('%s', (_, earlier, commit) => {
+    expect(reachedBefore([...earlier, c, one('d', 'c', 'Succeeded')], c)).toBe(commit)
+  })
 })

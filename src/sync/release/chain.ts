@@ -87,6 +87,16 @@ export function previousOf(chain: readonly Release[], of: Release, cluster: stri
 }
 
 /**
+ * What reverts go back to: the commit followed before, or, if that one did not reach all of its clusters, the last one that did. Undefined: none is known.
+ */
+export function reachedBefore(chain: readonly Release[], { metadata, spec }: Release): string | undefined {
+  const at = chain.findIndex((r) => r.metadata.name === metadata.name)
+  const earlier = chain.slice(0, Math.max(0, at))
+  const last = earlier.findLast((r) => r.status?.phase === 'Succeeded')
+  return last === earlier.at(-1) ? spec.after : last?.spec.commit
+}
+
+/**
  * How long the cluster was healthy with this content in a Release that another one superseded in the middle of its soak. The time since then, in which
  * nothing watched the cluster, does not count.
  */

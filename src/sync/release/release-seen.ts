@@ -23,6 +23,8 @@ export interface ReleaseSeen {
   readonly promotions: readonly Promotion[]
   /** The commit of the newer Release, if it reverts this one. */
   readonly revertedBy?: string | undefined
+  /** What reverts go back to, where that is known. */
+  readonly reached?: string | undefined
   /** The same objects failed and were reverted earlier. */
   readonly revertedBefore?: RevertedBefore | undefined
   /** By cluster: deletions above the guard that were carried out in this pass, and who approved them. */

@@ -60,7 +60,8 @@ export function stageStatus(
     const bad = clusters.find((c) => c.phase === 'Failed')
     const text = `${counts.failed} of ${counted(counts.total, 'cluster')} failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
     const retry = `kubenode release retry ${seen.release.metadata.name ?? ''} --reason WHY`
-    const unblock = revertReleaseOrRetry(seen.release.spec, retry)
+    const { commit, revert } = seen.release.spec
+    const unblock = revertReleaseOrRetry({ commit, ...defined({ revert, after: seen.reached }) }, retry)
     const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, unblock)
     return { ...base, ...started, phase: 'Failed', waitingFor }
   }

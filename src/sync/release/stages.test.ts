@@ -209,13 +209,18 @@ describe('a Release', () => {
     )
   })
 
-  test.each<[NonNullable<World['spec']>, string]>([
-    [{ revert: 'Merge' }, 'run git revert --no-edit -m 1 cccccccccccc && git push'],
-    [{ after: 'b'.repeat(40) }, 'revert the commits that broke it (git log bbbbbbbbbbbb..cccccccccccc)'],
-    [{}, 'push a commit that mends it'],
-  ])('fails with the way back that takes all of it back: %j', (spec, fix) => {
+  test.each<[NonNullable<World['spec']>, string | undefined, string]>([
+    [{ revert: 'Merge' }, 'b'.repeat(40), 'run git revert --no-edit -m 1 cccccccccccc && git push'],
+    [{}, 'b'.repeat(40), 'revert the commits that broke it (git log bbbbbbbbbbbb..cccccccccccc)'],
+    [
+      { after: 'd'.repeat(40) },
+      'a'.repeat(40),
+      'revert the commits that broke it (git log aaaaaaaaaaaa..cccccccccccc)',
+    ],
+    [{}, undefined, 'push a commit that mends it'],
+  ])('fails with the way back that takes all of it back: %j, %s', (spec, reached, fix) => {
     const story = new Story({ ...two(), spec })
-    story.steps(3, { a: broken, b: well })
+    story.steps(3, { a: broken, b: well }, { reached })
     expect(story.status?.waitingFor?.unblock).toBe(`${fix}; to retry, kubenode release retry r --reason WHY`)
   })
 
