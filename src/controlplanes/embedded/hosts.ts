@@ -5,10 +5,11 @@ import type { KubeClient } from '#kube/client.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
+import type { Versions } from './version-file.ts'
 
 interface Config {
-  readonly controlPlanes?: string
-  readonly controlPlaneVersions?: string
+  readonly controlPlanes?: string | undefined
+  readonly versions?: Versions | undefined
 }
 
 interface Context {
@@ -19,12 +20,12 @@ interface Context {
 }
 
 export async function hostsOf(
-  { controlPlanes, controlPlaneVersions }: Config,
+  { controlPlanes, versions }: Config,
   context: Context,
 ): Promise<readonly ControlPlaneHost[]> {
   return [
     ...(controlPlanes === undefined ? [] : [await embeddedHost(controlPlanes)]),
-    ...(controlPlaneVersions === undefined ? [] : [await kubernetesHost(controlPlaneVersions, context)]),
+    ...(versions === undefined ? [] : [await kubernetesHost(versions, context)]),
   ]
 }
 
@@ -33,14 +34,13 @@ async function embeddedHost(socket: string): Promise<ControlPlaneHost> {
   return new SocketHost(socket, EMBEDDED)
 }
 
-async function kubernetesHost(file: string, { client, clock, log, connect }: Context): Promise<ControlPlaneHost> {
-  const [{ KubernetesHost }, { readingsOf, storeSizeOf }, { sealAgainWith }, { versionFile }] = await Promise.all([
+async function kubernetesHost(versions: Versions, { client, clock, log, connect }: Context): Promise<ControlPlaneHost> {
+  const [{ KubernetesHost }, { readingsOf, storeSizeOf }, { sealAgainWith }] = await Promise.all([
     import('../kubernetes/host.ts'),
     import('../kubernetes/readings.ts'),
     import('../kubernetes/reseal.ts'),
-    import('./version-file.ts'),
   ])
-  const read = versionFile(file, (problem) => log.warn('the version file is not used as it is', { problem }))
+  const read = () => versions((problem) => log.warn('the version file is not used as it is', { problem }))
   return new KubernetesHost({
     client,
     fieldManager: FIELD_MANAGERS.cluster,

@@ -11,11 +11,13 @@ const MOST_SHOWN = 5
 
 type Read = Extract<VersionFile, { readonly rows: unknown }>
 
+export type Versions = (onMistake: (problem: string) => void) => Read
+
 /** Throws if it is invalid at the start. After a later mistake the last valid content stays. */
-export function versionFile(file: string, onMistake: (problem: string) => void): () => Read {
+export function versionFile(file: string): Versions {
   let stamp = stampOf(file)
   let read = readVersionFile(file)
-  return () => {
+  return (onMistake) => {
     try {
       const now = stampOf(file)
       if (now === stamp) return read
@@ -46,7 +48,7 @@ function versionsText(file: string): string {
 }
 
 /** Throws if the file is missing or invalid. */
-export function readVersionFile(file: string): Read {
+function readVersionFile(file: string): Read {
   const read = parseVersionFile(versionsText(file))
   if ('rows' in read) return read
   const problems = someOf(read.problems, MOST_SHOWN, '; ')

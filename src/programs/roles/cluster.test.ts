@@ -1,4 +1,4 @@
-// A standby reads the version file only once it leads: its mistakes are said when the program starts.
+// Mistakes in the version file are reported when the program starts, not when it leads.
 import { expect, test } from 'vitest'
 import { clusterRole } from './cluster.ts'
 import type { RolesConfig } from './config.ts'

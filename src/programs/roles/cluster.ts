@@ -2,7 +2,7 @@
 import { clusterModule } from '#controllers/cluster/reconcile.ts'
 import { addonsOf, type Addons } from '#controllers/cluster/addons/built-in.ts'
 import { hostsOf } from '#controlplanes/embedded/hosts.ts'
-import { readVersionFile } from '#controlplanes/embedded/version-file.ts'
+import { versionFile, type Versions } from '#controlplanes/embedded/version-file.ts'
 import { releaseManifests } from '#delivery/release-manifests.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -21,15 +21,15 @@ function releaseAddons(): Addons {
 }
 
 export function clusterRole(config: RolesConfig): RoleSetup {
-  // A standby reads it when it leads, too late for a user to learn of a mistake.
-  if (config.controlPlaneVersions !== undefined) readVersionFile(config.controlPlaneVersions)
-  return leading(config)
+  const { controlPlaneVersions: file } = config
+  // Read before it leads: a user learns of a mistake at once, and a standby keeps what was valid.
+  return leading(config, file === undefined ? undefined : versionFile(file))
 }
 
-const leading = (config: RolesConfig): RoleSetup => ({
+const leading = (config: RolesConfig, versions: Versions | undefined): RoleSetup => ({
   async setup(context) {
     const connect = (connection: ConnectionConfig) => clientOf(connection, 'kubenode-cluster')
-    const [first, ...others] = await hostsOf(config, { ...context, connect })
+    const [first, ...others] = await hostsOf({ controlPlanes: config.controlPlanes, versions }, { ...context, connect })
     if (first === undefined) throw new KubeNodeError(runErrors.KN1002_planes())
     let known: Addons | undefined
     const inClusters = inClustersFile(config.programsInClusters, config.artifactCaData)

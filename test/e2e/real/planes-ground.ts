@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { programUser } from '#api/names.ts'
 import { hostsOf } from '#controlplanes/embedded/hosts.ts'
+import { versionFile } from '#controlplanes/embedded/version-file.ts'
 import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
 import type { ControlPlane, ControlPlaneHost, ControlPlaneRequest } from '#controlplanes/port.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -101,7 +102,7 @@ export class PlanesGround {
     writeFileSync(controlPlaneVersions, JSON.stringify({ versions, defaults: { storageClass: STORAGE_CLASS } }))
     const connect = (config: ConstructorParameters<typeof HttpKubeClient>[0]) => new HttpKubeClient(config)
     const context = { client: asLeader(this.#program), clock: systemClock, log: silentLogger, connect }
-    const [host] = await hostsOf({ controlPlaneVersions }, context)
+    const [host] = await hostsOf({ versions: versionFile(controlPlaneVersions) }, context)
     if (host === undefined) throw new Error('no host of control planes')
     this.#host = host
   }
