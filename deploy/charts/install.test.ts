@@ -229,6 +229,16 @@ describe('programs of Clusters', () => {
     expect(args('kubenode-hosted-defender')).not.toContain('--artifact-base')
   })
 
+  test('leave the controllers of the hub only hosts of its own Machines: the others belong to Clusters', () => {
+    const argsOf = (more: object) =>
+      installObjects(settingsOf({ ...values, roles: ['hub', 'business'], ...more }))
+        .filter(isDeployment)
+        .find((d) => d.metadata.name === 'kubenode-controllers')?.spec.template.spec.containers[0]?.args
+    const providers = { providers: [{ name: 'remote', options: { name: 'cloud', socket: '/run/cloud.sock' } }] }
+    expect(argsOf({ providers, clusterPrograms: {} })).toContain('--providers-shared')
+    expect(argsOf({ providers })).not.toContain('--providers-shared')
+  })
+
   test.for([
     ['those of the hub are left out: its servers, whose authority pods mount', undefined, 'Own'],
     ['the address of its servers', { base: 'https://artifacts.prod-1.example.org:30844' }, 'Own'],

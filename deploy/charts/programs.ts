@@ -149,6 +149,8 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
     const file = (flag: string, name: string) => (files.has(name) ? [flag, inConfig(name)] : [])
     return [
       ...file('--providers', PROVIDERS_FILE),
+      // The programs of Clusters use them too.
+      ...(s.clusterPrograms === undefined || !files.has(PROVIDERS_FILE) ? [] : ['--providers-shared']),
       ...file('--trust', TRUST_FILE),
       ...given('--host-server', s.apiServer?.url),
       ...file('--host-ca', HOST_CA_FILE),

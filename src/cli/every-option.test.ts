@@ -193,6 +193,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--prometheus-url <url>': 'https://example.org/a',
   '--provider <name>': 'a',
   '--providers <file>': 'a.file',
+  '--providers-shared': true,
   '--proxy <url>': 'https://example.org/a',
   '--proxy-api': true,
   '--proxy-except <hosts>': '10.0.0.0/8',

@@ -37,6 +37,8 @@ export interface ServedProvider {
   readonly paths: readonly string[]
   readonly writesForOthers: boolean
   readonly orphans: OrphanPolicy
+  /** Nothing of it is outside of the program that serves it. */
+  readonly isPrivate: boolean
   create(tools: ProviderTools): Promise<Provider>
 }
 
@@ -97,6 +99,7 @@ function servedProvider(definition: ProviderDefinition, options: object, folder:
     paths: paths.map(([, path]) => path),
     writesForOthers: definition.writesForOthers === true,
     orphans: definition.orphans ?? 'Report',
+    isPrivate: definition.isAlwaysServed === true && paths.length === 0,
     create: (tools) => definition.create(whole, tools),
   }
 }

@@ -15,6 +15,11 @@ it('a process gets the options of its program alone, with the files of its Clust
   expect(entryOf({ program: 'controllers', cluster: 'a.b', kubeconfig: '/k', shared }).join(' ')).toBe(
     '--roles controllers --kubeconfig controllers=/k --cluster a.b --providers /p/a.b.json --artifact-trust host --trust /t',
   )
+  expect(sharedOptions('controllers', { providers: '/p/own.json' })).toEqual([
+    '--providers',
+    '/p/own.json',
+    '--providers-shared',
+  ])
   expect(sharedOptions('approver', options)).toEqual(['--certificate-life', '3d'])
   expect(sharedOptions('defender', options)).toEqual([])
 })

@@ -30,7 +30,8 @@ export function sharedOptions(program: HostedProgram, options: object): readonly
   const given = new Map<string, unknown>(Object.entries(options))
   return Object.entries(SHARED[program]).flatMap(([name, flag]) => {
     const value = given.get(name)
-    return typeof value === 'string' ? [flag, value] : []
+    if (typeof value !== 'string') return []
+    return name === 'providers' && !value.includes(PLACEHOLDER) ? [flag, value, '--providers-shared'] : [flag, value]
   })
 }
 

@@ -24,6 +24,8 @@ export interface RolesConfig {
   readonly ca: () => string
   /** Providers that Machines may get hosts from. */
   readonly providers: readonly ServedProvider[]
+  /** Other clusters get hosts from them too. */
+  readonly areProvidersShared?: boolean
   readonly artifactBase: string
   /** Base64 PEM of the CA that hosts trust for artifacts. For role cluster: that of hosts of Clusters. */
   readonly artifactCaData?: string

@@ -2,6 +2,8 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JoinBundle } from '#api/join-bundle.ts'
+import { type Machine, machine } from '#api/kinds/machine.ts'
+import { uidOf } from '#api/schema/object-meta.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
 import { compileCache } from '#lib/compile-cache.ts'
@@ -18,7 +20,9 @@ import { providerMeter } from '#controllers/machine/metrics.ts'
 import type { ControllerModule, JoinGround } from '#controllers/module.ts'
 import { DeclaredAgentConfig } from '#declared/followed-agent-config.ts'
 import { metered } from '#providers/metered.ts'
+import { ownHostsOf } from '#providers/own-hosts.ts'
 import type { Provider } from '#providers/port.ts'
+import { requireFresh, type SharedInformer } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { partsOf } from '#runtime/module.ts'
 import { providersText } from '#runtime/served-providers.ts'
@@ -88,9 +92,16 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
       env: process.env,
       userData,
     }
-    const all = (await Promise.all(config.providers.map((p) => p.create(tools)))).map(hosts)
     const { informers, clock, random, log, metrics, supervision } = context
     const meter = providerMeter(metrics.registry)
+    const all = await Promise.all(
+      config.providers.map(async (served) => ({ served, ...hosts(await served.create(tools)) })),
+    )
+    const given = all.map(({ served, provider }) => {
+      const counted = metered(provider, meter)
+      const isShared = config.areProvidersShared === true && !served.isPrivate
+      return [provider.name, isShared ? ownHostsOf(counted, uidsIn(informers.of(machine))) : counted] as const
+    })
     // The artifacts role serves HTTPS only.
     const { artifactCaData, artifactTrust = 'servers' } = config
     const isPinned =
@@ -134,7 +145,7 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
           cluster: config.cluster,
           inspections: { ...config.inspections, apiServers: apiServersOf(config) },
           ...defined({ outbound: config.outbound }),
-          providers: Object.fromEntries(all.map(({ provider }) => [provider.name, metered(provider, meter)])),
+          providers: Object.fromEntries(given),
           sshNodes: sshVisits({ client: context.client, clock, random, log, sessions, join: ground }),
           sshJoin: { sessions, scriptOf: (step, ...of) => sshScript(step, ...of) },
           orphans: Object.fromEntries(config.providers.map((p) => [p.name, p.orphans])),
@@ -151,6 +162,12 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
     ]
   },
 })
+
+/** Deciding without all of them would call hosts missing. */
+const uidsIn = (machines: SharedInformer<Machine>) => (): ReadonlySet<string> => {
+  requireFresh([machines])
+  return new Set(machines.list().map(uidOf))
+}
 
 /** A host that joined without it could never fetch an artifact. */
 const NO_AUTHORITY = 'the artifact servers have not made their authority yet'

@@ -33,6 +33,7 @@ export interface RunOptions extends ArtifactsOptions, HostedOptions, ListenOptio
   readonly context?: string
   readonly cluster?: string
   readonly providers?: string
+  readonly providersShared?: boolean
   readonly artifactBase?: string
   readonly joinScript?: string
   readonly artifactCa?: string
@@ -103,6 +104,7 @@ export function configOf(
   const running = realpathSync(process.argv[1] ?? process.execPath)
   return {
     providers,
+    ...(options.providersShared === true && { areProvidersShared: true }),
     artifactBase: options.artifactBase ?? '',
     ...joinScriptOf(options),
     ...(artifactCa !== undefined && { artifactCaData: authorityIn(artifactCa) }),

@@ -129,13 +129,11 @@ export function forHosts(command: Command): void {
       '--providers <file>',
       'YAML or JSON file with the infra providers of this cluster and their options; only static when left out (role controllers)',
     )
+    .option('--providers-shared', 'other clusters use them too: only hosts of own Machines count (role controllers)')
     .option('--host-server <url>', 'how hosts reach the API server; as this program does when left out')
     .option('--host-ca <file>', 'authority that hosts verify the API server by; that of this program when left out')
     .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
-    .option(
-      '--join-script <sha256>',
-      'digest of the join.sh there, as kubenode agent bundle prints it; for hosts that join',
-    )
+    .option('--join-script <sha256>', 'digest of its join.sh, as kubenode agent bundle prints it; for hosts that join')
     .option(
       '--artifact-ca <file>',
       'authorities, in PEM, that hosts trust for artifacts and no others; of role cluster, hosts of Clusters',
