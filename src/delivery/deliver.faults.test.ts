@@ -72,7 +72,10 @@ const answering =
       if (type.kind === 'ConfigMap' && isAbout(about.metadata?.name ?? about.name ?? '')) return answer()
       return (client[method] as (...args: unknown[]) => unknown).call(client, type, about, ...rest)
     }
-    const own = (name: keyof KubeClient) => (client[name] as (...args: unknown[]) => unknown).bind(client)
+    const own = (name: keyof KubeClient): unknown => {
+      const found: unknown = client[name]
+      return typeof found === 'function' ? (found.bind(client) as unknown) : found
+    }
     return new Proxy(client, { get: (_, name) => (name === method ? instead : own(name as keyof KubeClient)) })
   }
 const refusal = (status: number, message: string) => async (): Promise<never> => {

@@ -10,7 +10,7 @@ import { deliveryErrors } from './delivery-errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { keyOfRef, refOf, refText, type ObjectRef } from './object-ref.ts'
-import { listAll } from '#kube/list-all.ts'
+import { listWanted } from '#kube/list-all.ts'
 import type { ResourceTypes } from './resource-types.ts'
 
 /** By `refText`. Unknown means neither present nor deleted. */
@@ -81,12 +81,12 @@ async function typeOrWhy(read: () => Promise<ResourceType | undefined>): Promise
 
 export async function readKind(reader: Reader, refs: readonly ObjectRef[]): Promise<Read> {
   if (refs.length <= getUpTo(reader.type)) return getEach(reader, refs)
-  const all = await listed(reader, undefined)
+  const all = await listed(reader, undefined, refs)
   if (all !== undefined) return pick(refs, all)
   const parts: Read[] = []
   for (const [namespace, group] of Map.groupBy(refs, (r) => r.namespace)) {
     const isFew = namespace === '' || group.length <= getUpTo(reader.type)
-    const there = isFew ? undefined : await listed(reader, namespace)
+    const there = isFew ? undefined : await listed(reader, namespace, group)
     parts.push(there === undefined ? await getEach(reader, group) : pick(group, there))
   }
   return new Map(parts.flatMap((part) => [...part]))
@@ -95,14 +95,22 @@ export async function readKind(reader: Reader, refs: readonly ObjectRef[]): Prom
 const pick = (refs: readonly ObjectRef[], there: ReadonlyMap<string, KubeObject>): Read =>
   new Map(refs.map((r) => [refText(r), there.get(refText(r)) ?? 'Absent']))
 
-/** Undefined if listing is forbidden: a source may have rights in its namespaces only. */
+/**
+ * Of all objects, those that are wanted are kept. Undefined if listing is forbidden: a source may have rights in its namespaces only.
+ */
 async function listed(
   { client, type, signal }: Reader,
   namespace: string | undefined,
+  refs: readonly ObjectRef[],
 ): Promise<ReadonlyMap<string, KubeObject> | undefined> {
-  const options = defined({ signal, namespace })
-  const items = await unlessForbidden(() => listAll(client, type, options))
-  return items === 'Forbidden' ? undefined : new Map(items.map((o) => [refText({ ...refOf(o), group: type.group }), o]))
+  const wanted = new Set(refs.map(refText))
+  const found = await unlessForbidden(() =>
+    listWanted(client, type, defined({ signal, namespace }), (object) => {
+      const text = refText({ ...refOf(object), group: type.group })
+      return wanted.has(text) ? [[text, object] as const] : []
+    }),
+  )
+  return found === 'Forbidden' ? undefined : new Map(found)
 }
 
 /** One forbidden object proves nothing about the others. */

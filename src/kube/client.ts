@@ -29,6 +29,8 @@ export interface ListPage<T extends KubeObject = KubeObject> {
   readonly resourceVersion: string
   readonly continue?: string
   readonly remainingItemCount?: number
+  /** Characters of the answer. */
+  readonly size?: number
 }
 
 export interface WatchOptions extends CallOptions {
@@ -91,6 +93,8 @@ export interface RawResponse {
 export interface KubeClient {
   /** The server as messages name it, such as `context test of ~/.kube/config`. Not set in clients of programs. */
   readonly place?: string
+  /** The most characters of one list that are kept in memory as a whole. Not set for servers whose administrators are trusted with this program. */
+  readonly mostListed?: number
   get<T extends KubeObject>(type: ResourceType<T>, key: ObjectKey, options?: GetOptions): Promise<T | undefined>
   list<T extends KubeObject>(type: ResourceType<T>, options?: ListOptions): Promise<ListPage<T>>
   watch<T extends KubeObject>(type: ResourceType<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>

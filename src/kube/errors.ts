@@ -4,6 +4,7 @@ import { KubeNodeError, type ErrorMessage, type Retry } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Status, StatusCause } from '#api/schema/object.ts'
 import { apiRefusals } from './api-refusals.ts'
+import { kubeErrors } from './kube-errors.ts'
 
 /** The refused operation; every field is safe to show. */
 export interface CallContext {
@@ -72,6 +73,9 @@ export class ConnectionError extends KubeNodeError {
     this.applied = applied
   }
 }
+
+/** The answer has more than this client reads: it would have as much the next time. */
+export const isTooLong = (e: unknown): boolean => e instanceof ConnectionError && e.code === kubeErrors.KN2005.code
 
 const REASONS: Readonly<Record<number, string>> = {
   400: 'BadRequest',

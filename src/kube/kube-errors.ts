@@ -30,6 +30,10 @@ export const kubeErrors = errorTable({
     text: 'cannot {what}: the response has more than {maxBodyLength} characters',
     next: 'request smaller pages',
   },
+  KN2005_list: {
+    text: 'cannot list {plural}: all of them have more than {maxLength} characters',
+    next: 'no cluster has as many; check who writes them there',
+  },
   KN1314_content: {
     text: 'cannot {action} {target}: the response is {seen}',
     next: "check that the address is an API server and not a proxy's login page",

@@ -1,7 +1,9 @@
 // Lists all objects of a kind from the server page by page, so that no single response is unbounded.
 import type { KubeObject } from '#api/schema/object.ts'
-import type { ResourceType } from '#api/schema/resource.ts'
-import type { KubeClient, ListOptions } from './client.ts'
+import { qualifiedPlural, type ResourceType } from '#api/schema/resource.ts'
+import type { KubeClient, ListOptions, ListPage } from './client.ts'
+import { ConnectionError, isTooLong } from './errors.ts'
+import { kubeErrors } from './kube-errors.ts'
 import { defined } from '#lib/defined.ts'
 
 /** Like kubectl: a page of large objects stays within some megabytes. */
@@ -9,27 +11,67 @@ const PAGE = 500
 
 type Options = Omit<ListOptions, 'limit' | 'continue'>
 
+/** Where a page has more than the client reads, each is asked for with fewer objects. */
+const FEWER = 4
+
 /** Some servers end a list with an empty token, others with none. */
 export async function* listPages<T extends KubeObject>(
   client: Pick<KubeClient, 'list'>,
   type: ResourceType<T>,
   options: Options = {},
 ): AsyncGenerator<readonly T[]> {
-  let token: string | undefined
-  do {
-    const more: ListOptions = { ...options, limit: PAGE, ...defined({ continue: token }) }
-    const page = await client.list<T>(type, more)
-    yield page.items
-    token = page.continue
-  } while (token !== undefined && token !== '')
+  for await (const { items } of pages(client, type, options)) yield items
 }
 
-export async function listAll<T extends KubeObject>(
+async function* pages<T extends KubeObject>(
   client: Pick<KubeClient, 'list'>,
+  type: ResourceType<T>,
+  options: Options,
+): AsyncGenerator<ListPage<T>> {
+  let limit = PAGE
+  let token: string | undefined
+  for (;;) {
+    const more: ListOptions = { ...options, limit, ...defined({ continue: token }) }
+    const page = await client.list<T>(type, more).catch((error: unknown) => {
+      if (limit === 1 || !isTooLong(error)) throw error
+      return undefined
+    })
+    if (page === undefined) {
+      limit = Math.ceil(limit / FEWER)
+      continue
+    }
+    yield page
+    token = page.continue
+    if (token === undefined || token === '') return
+  }
+}
+
+/** Keeps whole objects, as far as the client says how many. */
+export async function listAll<T extends KubeObject>(
+  client: Pick<KubeClient, 'list' | 'mostListed'>,
   type: ResourceType<T>,
   options: Options = {},
 ): Promise<readonly T[]> {
-  const items: T[] = []
-  for await (const page of listPages(client, type, options)) items.push(...page)
-  return items
+  const { mostListed: most = Number.POSITIVE_INFINITY } = client
+  const found: T[] = []
+  let size = 0
+  for await (const page of pages(client, type, options)) {
+    size += page.size ?? 0
+    if (size > most)
+      throw new ConnectionError(kubeErrors.KN2005_list({ plural: qualifiedPlural(type), maxLength: most }), 'no')
+    found.push(...page.items)
+  }
+  return found
+}
+
+/** Keeps what is wanted of each object: whole ones of a large cluster, or of a hostile one, do not fit into memory. */
+export async function listWanted<T extends KubeObject, U>(
+  client: Pick<KubeClient, 'list'>,
+  type: ResourceType<T>,
+  options: Options,
+  wanted: (object: T) => readonly U[],
+): Promise<readonly U[]> {
+  const found: U[] = []
+  for await (const page of listPages(client, type, options)) for (const object of page) found.push(...wanted(object))
+  return found
 }

@@ -20,7 +20,7 @@ import { clusterReadiness } from '#controlplanes/upgrade/cluster-readiness.ts'
 import { unreadable } from '#controlplanes/upgrade/preflight.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isNotFound } from '#kube/errors.ts'
-import { listAll } from '#kube/list-all.ts'
+import { listWanted } from '#kube/list-all.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
@@ -141,9 +141,10 @@ async function machinesOf(
   try {
     return await clients.using(idOf(cluster), async (client) => {
       const within = AbortSignal.any([signal, AbortSignal.timeout(MACHINES_WITHIN_MS)])
-      const all = await listAll(client, machine, { signal: within })
       // Machines that are only observed are not the cluster's to remove.
-      return all.filter((m) => m.spec.channel !== 'Observe').map((m) => m.metadata.name ?? '')
+      return await listWanted(client, machine, { signal: within }, (m) =>
+        m.spec.channel === 'Observe' ? [] : [m.metadata.name ?? ''],
+      )
     })
   } catch (error) {
     if (signal.aborted) throw error
@@ -162,8 +163,7 @@ async function agentsOf(
   if (plane?.state !== 'Running' || !needsAgentReports(cluster, plane)) return undefined
   try {
     const within = AbortSignal.any([signal, AbortSignal.timeout(MACHINES_WITHIN_MS)])
-    const machines = await clients.using(idOf(cluster), (client) => listAll(client, machine, { signal: within }))
-    return machines.flatMap(trustOf)
+    return await clients.using(idOf(cluster), (client) => listWanted(client, machine, { signal: within }, trustOf))
   } catch (error) {
     if (signal.aborted) throw error
     return undefined

@@ -64,12 +64,24 @@ export interface HttpClientOptions {
   readonly place?: string
   /** Maximum requests in flight per lane: ten thousand low-traffic clients open few connections. */
   readonly atOnce?: number
+  /** For a server that its own administrators control: what may be in memory of it. */
+  readonly bounds?: AnswerBounds
   /** How long a request waits for a busy connection before opening another. */
   readonly patienceMs?: number
   /** Called when a request has no answer after SLOW_MS, retries included. */
   readonly onSlow?: (method: string, path: string) => void
   /** Called before a request is sent. */
   readonly onRequest?: (method: string, path: string) => void
+}
+
+/** In characters. Parsed, hostile JSON takes eleven times as much. */
+export interface AnswerBounds {
+  /** An answer that is parsed. */
+  readonly parsed: number
+  /** One that stays text. */
+  readonly text: number
+  /** A list that is kept as a whole. */
+  readonly listed: number
 }
 
 /** How long a user waits without a message. */
@@ -89,6 +101,8 @@ const PATCH_TYPES = {
 
 export class HttpKubeClient implements KubeClient {
   readonly place?: string
+  readonly mostListed?: number
+  readonly #bounds: AnswerBounds | undefined
   readonly #transport: Transport
   readonly #clock: Clock
   readonly #random: Random
@@ -101,6 +115,8 @@ export class HttpKubeClient implements KubeClient {
     this.#onSlow = options.onSlow
     this.#onRequest = options.onRequest
     if (options.place !== undefined) this.place = options.place
+    this.#bounds = options.bounds
+    if (options.bounds !== undefined) this.mostListed = options.bounds.listed
     this.#transport = new Transport(
       config,
       this.#clock,
@@ -136,7 +152,8 @@ export class HttpKubeClient implements KubeClient {
 
   async list<T extends KubeObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ListPage<T>> {
     const call = collectionCall('GET', 'list', type, options.namespace, listQuery(options), options)
-    return pageOf<T>(type, await this.#json(call), call)
+    const { value, size } = await this.#parsed(call)
+    return { ...pageOf<T>(type, value, call), size }
   }
 
   create<T extends KubeObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
@@ -280,9 +297,13 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async #json(call: ApiCall): Promise<unknown> {
+    return (await this.#parsed(call)).value
+  }
+
+  async #parsed(call: ApiCall): Promise<{ readonly value: unknown; readonly size: number }> {
     const { text } = await this.#answer(call, true)
     try {
-      return JSON.parse(text)
+      return { value: JSON.parse(text), size: text.length }
     } catch (e) {
       throw notUnderstood(call, `${text.length} characters that are not JSON`, e)
     }
@@ -302,10 +323,11 @@ export class HttpKubeClient implements KubeClient {
   /** Sends until there is an answer or a retry is pointless. */
   async #answerTo(request: WireRequest, call: ApiCall, throwRefusals: boolean): Promise<Answer> {
     const isRead = call.method === 'GET'
+    const most = throwRefusals ? this.#bounds?.parsed : this.#bounds?.text
     for (let attempt = 1; ; attempt++) {
       try {
         const response = await this.#open(request, call, throwRefusals)
-        const text = await bodyText(request, response)
+        const text = await bodyText(request, response, most)
         return { status: response.status, headers: flat(response.headers), text }
       } catch (error) {
         const wait = request.signal?.aborted

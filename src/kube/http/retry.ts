@@ -1,5 +1,5 @@
 // Decides whether the HTTP client retries a request itself, and after how long. Pure.
-import { ApiError, ConnectionError } from '../errors.ts'
+import { ApiError, ConnectionError, isTooLong } from '../errors.ts'
 
 export interface Failed {
   readonly error: unknown
@@ -30,7 +30,7 @@ export function retryAfterMs({ error, attempt, isRead, isEviction }: Failed, spr
 }
 
 function isRetriable(error: unknown, isRead: boolean, isEviction: boolean): boolean {
-  if (error instanceof ConnectionError) return isRead
+  if (error instanceof ConnectionError) return isRead && !isTooLong(error)
   if (!(error instanceof ApiError)) return false
   if (error.status === 429) return !isEviction
   return isRead && TRANSIENT.has(error.status)

@@ -316,7 +316,11 @@ export function headerOf(headers: http.IncomingHttpHeaders, name: string): strin
 }
 
 /** The whole body as text. A truncated body is a lost connection, never a short response. */
-export async function bodyText(request: WireRequest, response: WireResponse): Promise<string> {
+export async function bodyText(
+  request: WireRequest,
+  response: WireResponse,
+  maxBodyLength = MAX_BODY_LENGTH,
+): Promise<string> {
   // Decode while reading: collecting and joining buffers would hold every page three times.
   let text = ''
   response.body.setEncoding('utf8')
@@ -324,11 +328,8 @@ export async function bodyText(request: WireRequest, response: WireResponse): Pr
   try {
     for await (const chunk of response.body as AsyncIterable<string>) {
       size += chunk.length
-      if (size > MAX_BODY_LENGTH)
-        throw new ConnectionError(
-          kubeErrors.KN2005({ what: request.what, maxBodyLength: MAX_BODY_LENGTH }),
-          appliedBy(request),
-        )
+      if (size > maxBodyLength)
+        throw new ConnectionError(kubeErrors.KN2005({ what: request.what, maxBodyLength }), appliedBy(request))
       text += chunk
     }
     // A response may arrive before the write of its request is confirmed, and the socket is busy until then: the next request would open another one.

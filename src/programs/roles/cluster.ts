@@ -14,6 +14,10 @@ import { runErrors } from '../run/run-errors.ts'
 import type { RolesConfig } from './config.ts'
 import { inClustersFile } from '../hosted/in-clusters-file.ts'
 
+const MIB = 1024 * 1024
+/** The administrator of a cluster may fill it: what is read of one, at worst, leaves room in a heap of 256 MiB, which is for all of them. */
+const OF_CLUSTERS = { parsed: 4 * MIB, text: 16 * MIB, listed: 12 * MIB }
+
 /** Everything `kubenode install` applies except the programs. */
 function releaseAddons(): Addons {
   const { kinds, rest } = releaseManifests()
@@ -28,7 +32,7 @@ export function clusterRole(config: RolesConfig): RoleSetup {
 
 const leading = (config: RolesConfig, versions: Versions | undefined): RoleSetup => ({
   async setup(context) {
-    const connect = (connection: ConnectionConfig) => clientOf(connection, 'kubenode-cluster')
+    const connect = (connection: ConnectionConfig) => clientOf(connection, 'kubenode-cluster', OF_CLUSTERS)
     const [first, ...others] = await hostsOf({ controlPlanes: config.controlPlanes, versions }, { ...context, connect })
     if (first === undefined) throw new KubeNodeError(runErrors.KN1002_planes())
     let known: Addons | undefined

@@ -11,6 +11,10 @@ import { clientOf } from '../run/connect.ts'
 import type { RoleSetup } from '../run/role.ts'
 import { apiServersOf, type RolesConfig } from './config.ts'
 
+const MIB = 1024 * 1024
+/** Of one cluster at a time, in a heap of 1 GiB. The objects of one kind of the largest clusters have some 100 MiB. */
+const OF_CLUSTERS = { parsed: 16 * MIB, text: 16 * MIB, listed: 128 * MIB }
+
 /** On every replica, because a Service may route to any of them. */
 const hooksOf =
   (at: NonNullable<RolesConfig['hooks']>): NonNullable<RoleSetup['standing']> =>
@@ -31,7 +35,7 @@ export const syncRole = (config: RolesConfig): RoleSetup => ({
       log,
       metrics,
       events: context.events('sync'),
-      connect: (connection) => clientOf(connection, 'kubenode-sync'),
+      connect: (connection) => clientOf(connection, 'kubenode-sync', OF_CLUSTERS),
       hubAs: context.clientAs,
       news: newsReader,
       config: {

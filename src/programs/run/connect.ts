@@ -6,7 +6,7 @@ import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
-import { HttpKubeClient } from '#kube/http/client.ts'
+import { type AnswerBounds, HttpKubeClient } from '#kube/http/client.ts'
 import { type Environment, isInPod, podAccount } from '#kube/in-cluster.ts'
 import { parseSafeKubeconfig, safeKubeconfigProblems } from '#kube/kubeconfig-safe.ts'
 import { kubeErrors } from '#kube/kube-errors.ts'
@@ -141,8 +141,8 @@ async function requireContext(context: string, file: string, text: string, cwd: 
   )
 }
 
-export const clientOf = (config: ConnectionConfig, userAgent: string): HttpKubeClient =>
-  new HttpKubeClient(config, { userAgent })
+export const clientOf = (config: ConnectionConfig, userAgent: string, bounds?: AnswerBounds): HttpKubeClient =>
+  new HttpKubeClient(config, { userAgent, ...defined({ bounds }) })
 
 /** For interactive use: shows what the command is waiting for. Simultaneous slow requests are reported once. */
 export function talkingClientOf(

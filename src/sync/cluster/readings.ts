@@ -6,7 +6,7 @@ import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-o
 import { INCONSISTENT, machinePart, NOT_READY } from '../release/baseline.ts'
 import type { ClusterReadings } from '../release/gates.ts'
 import type { CallOptions } from '#kube/client.ts'
-import { listPages } from '#kube/list-all.ts'
+import { listAll, listPages } from '#kube/list-all.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -95,7 +95,7 @@ async function machinesOf(
   client: ClusterConnection['program'],
   call: CallOptions,
 ): Promise<NonNullable<ClusterReadings['machines']>> {
-  const sets = await listed(client, machineComponentSet, call, (set) => [set])
+  const sets = await listAll(client, machineComponentSet, call)
   const declaring = declaringSets(sets)
   const skipped = new Set(
     // Machines that the controller skipped for an earlier declaration are irrelevant for this one.

@@ -120,7 +120,7 @@ const disturbed = (client: KubeClient, disturb: () => Promise<unknown>): KubeCli
   return new Proxy(client, {
     get: (target, name) =>
       name !== 'update'
-        ? Reflect.get(target, name, target).bind(target)
+        ? Reflect.get(target, name, target)?.bind(target)
         : async (...args: Parameters<KubeClient['update']>) => {
             if (isFirst) await disturb()
             isFirst = false
