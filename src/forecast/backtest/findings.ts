@@ -2,6 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
+import { shellWord } from '#lib/shell-word.ts'
 import { isShare } from './expression.ts'
 import type { GateHit } from './gate.ts'
 import {
@@ -239,12 +240,12 @@ function closedTable({ seeds, outcomes, base, change }: NonNullable<BacktestResu
 }
 
 function examplesOf({ examples }: BacktestResult, { history }: Asked): Findings['examples'] {
-  const source = history === undefined ? '' : ` --history ${history}`
+  const source = history === undefined ? '' : ` --history ${shellWord(history)}`
   const of = (title: string, list: readonly Example[]) => ({
     title,
     lines: list.map(({ node, rule, at }) => ({
       what: `${node}${rule === '' ? '' : ` by ${rule}`} at ${timestamp(at)}`,
-      command: `kubenode why node/${node} --at ${timestamp(at)}${source}`,
+      command: `kubenode why ${shellWord(`node/${node}`)} --at ${timestamp(at)}${source}`,
     })),
   })
   return [

@@ -1,5 +1,5 @@
 // Prints a comparison as text, as a comment on a pull request, or as a test report. Pure.
-import { shownLines } from '#lib/printable.ts'
+import { printableLine, shownLines } from '#lib/printable.ts'
 import { alignedRows } from '#lib/terminal/rows.ts'
 import { code, escaped } from '../plan/markdown-text.ts'
 import type { Findings, Table } from './findings.ts'
@@ -7,7 +7,7 @@ import type { Findings, Table } from './findings.ts'
 export function terminalText(found: Findings, width: number | undefined): string {
   const tables = found.tables.map(
     ({ title, columns, rows }) =>
-      `${title}\n${alignedRows([columns.map((c) => c.toUpperCase()), ...rows], width, { isWhole: true })}`,
+      `${printableLine(title)}\n${alignedRows([columns.map((c) => c.toUpperCase()), ...rows.map((row) => row.map(printableLine))], width, { isWhole: true })}`,
   )
   const examples = found.examples.map(({ title, lines }) =>
     shownLines([title, ...lines.flatMap(({ what, command }) => [`  ${what}`, `    ${command}`])]).trimEnd(),

@@ -218,7 +218,7 @@ export class LiveObject {
     this.#stale.add(path)
     if (item === undefined) {
       if (value === undefined) this.#lists.delete(path)
-      held.tokens = (value ?? []) as readonly string[]
+      held.tokens = Array.isArray(value) ? (value as readonly string[]) : []
       held.hasOtherMembers = true
       return
     }

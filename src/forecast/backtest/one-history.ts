@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { createReadStream, statSync } from 'node:fs'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { shellWord } from '#lib/shell-word.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { exported } from '#history/lines/export.ts'
@@ -26,7 +27,7 @@ export interface HistoryAsked {
 
 /** The options of a command that asks the same history. */
 export const askedAgain = ({ history, cluster }: Pick<HistoryAsked, 'history' | 'cluster'>): string =>
-  `${history === undefined ? '' : ` --history ${history}`}${cluster === undefined ? '' : ` --cluster ${cluster}`}`
+  `${history === undefined ? '' : ` --history ${shellWord(history)}`}${cluster === undefined ? '' : ` --cluster ${shellWord(cluster)}`}`
 
 export interface OneHistory {
   readonly cluster: string

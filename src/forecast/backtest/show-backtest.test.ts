@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { PAST_START, PastLines, remedierOf } from '#test/support/worlds/past-lines.ts'
 import { readLines, writeLines } from '#history/lines/file.ts'
-import { parsedLine } from '#history/lines/line.ts'
+import { type HistoryLine, lineText, parsedLine } from '#history/lines/line.ts'
 import { redactedLines } from '#history/lines/redacted.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { Exit } from '#lib/terminal/exit.ts'
@@ -235,6 +235,46 @@ test('in a redacted history, no repair is called another one by its name', async
   )
   const { out } = await asked({ history: 'redacted.jsonl', baseRules: undefined, gates: false, seeds: 0 })
   expect(out).toMatch(/are the same \(/)
+})
+
+describe('a history that an attacker wrote', () => {
+  const sample = join(import.meta.dirname, '../../../rules/history/repairs.jsonl.gz')
+  const changed = async (file: string, change: (line: HistoryLine) => object) => {
+    const lines: HistoryLine[] = []
+    for await (const text of readLines(sample)) lines.push(...[parsedLine(text)].filter((line) => line !== undefined))
+    const texts = lines.map((line) => lineText({ ...line, ...change(line) }))
+    writeFileSync(join(folder, file), `${texts.join('\n')}\n`)
+    return { history: file, baseRules: undefined, gates: false, seeds: 0 }
+  }
+
+  test('S20 S33 controls no terminal, and begins no line of CI, by the name of a zone', async () => {
+    const zone = JSON.stringify('a\u001b[2J\n::error::x')
+    const options = await changed('zones.jsonl', (line) =>
+      line.line === 'row' && line.topic === 'spec/zone' ? { value: zone } : {},
+    )
+    for (const output of ['text', 'markdown', 'junit'] as const) {
+      const { out } = await asked({ ...options, output })
+      expect(out).not.toContain('\u001b')
+      expect(out).not.toMatch(/^::error/m)
+    }
+    expect((await asked(options)).out).toContain('a\ufffd[2J')
+  })
+
+  test('S32 has names that are one word where a command is copied', async () => {
+    const options = await changed('names.jsonl', (line) =>
+      line.line === 'subject' && line.kind === 'Node' ? { name: `x;touch /tmp/a;${line.name}` } : {},
+    )
+    const { out } = await asked(options)
+    expect(out).toMatch(/kubenode why 'node\/x;touch \/tmp\/a;n\d' --at \S+ --history names\.jsonl/)
+    expect(out).not.toMatch(/why node\/x/)
+  })
+
+  test('is no bug of the program where the members of a list are none', async () => {
+    const options = await changed('members.jsonl', (line) =>
+      line.line === 'row' && line.topic === 'status/conditions' ? { value: '5' } : {},
+    )
+    expect((await asked(options)).ended).toBe('passed')
+  })
 })
 
 describe('a condition', () => {

@@ -4,6 +4,7 @@ import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
+import { shellWord } from '#lib/shell-word.ts'
 import { type Table, percent } from '../backtest/findings.ts'
 import { askedAgain } from '../backtest/one-history.ts'
 import type { ConditionReview, ReviewResult, RuleReview } from './result.ts'
@@ -124,9 +125,10 @@ function ofRepairs(rule: RuleReview, { history }: ReviewNames): readonly ReviewF
 const whyCommand = (
   { node, at }: { readonly node: string; readonly at: number },
   history: string | undefined,
-): string => `kubenode why node/${node} --at ${timestamp(at)}${source(history)}`
+): string => `kubenode why ${shellWord(`node/${node}`)} --at ${timestamp(at)}${source(history)}`
 
-const source = (history: string | undefined): string => (history === undefined ? '' : ` --history ${history}`)
+const source = (history: string | undefined): string =>
+  history === undefined ? '' : ` --history ${shellWord(history)}`
 
 const outcomesText = ({ outcomes }: RuleReview): string =>
   Object.entries(outcomes)

@@ -1,7 +1,7 @@
 // Prints simulations as text for a terminal, or as a test report. Pure.
 import { counted } from '#lib/counted.ts'
 import { formatAge, formatDuration } from '#lib/duration.ts'
-import { shownLines } from '#lib/printable.ts'
+import { printableLine, shownLines } from '#lib/printable.ts'
 import { alignedRows } from '#lib/terminal/rows.ts'
 import { xmlText } from '../backtest/forms.ts'
 import type { SimulationResult, Unmet } from './simulate.ts'
@@ -51,7 +51,7 @@ function resultText(result: SimulationResult, width: number | undefined): string
     waits.length === 0
       ? []
       : [
-          `Waited for\n${alignedRows([['WHAT', 'P50', 'P95'], ...waits.map(({ what, ms }) => [what, formatDuration(ms.p50), formatDuration(ms.p95)])], width).trimEnd()}`,
+          `Waited for\n${alignedRows([['WHAT', 'P50', 'P95'], ...waits.map(({ what, ms }) => [printableLine(what), formatDuration(ms.p50), formatDuration(ms.p95)])], width).trimEnd()}`,
         ]
   return [
     shownLines([

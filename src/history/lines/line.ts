@@ -75,7 +75,8 @@ export function parsedLine(text: string, isOld = false): HistoryLine | undefined
   }
   // Before anything walks it.
   if (!isObject(line) || isDeeperThan(line, MAX_DEPTH)) return undefined
-  if (CHECKS[String(line['line'])]?.(line) !== true) return undefined
+  const kind = line['line']
+  if (!isText(kind) || !Object.hasOwn(CHECKS, kind) || CHECKS[kind]?.(line) !== true) return undefined
   if (line['line'] !== 'row' || !Object.hasOwn(line, 'value')) return line as unknown as HistoryLine
   if (isOld) return isJson(line['value']) ? (line as unknown as RowLine) : undefined
   return { ...line, value: canonicalJson(line['value']) } as unknown as RowLine
@@ -94,6 +95,9 @@ const isNumber = (v: unknown): boolean => typeof v === 'number' && Number.isFini
 /** In the year 2223. A row is found by a multiple of its time, which must be an exact number. */
 const MAX_MOMENT = 8e12
 const isMoment = (v: unknown): boolean => typeof v === 'number' && v >= 0 && v <= MAX_MOMENT
+/** Of another clock, so of any year that a date may have. */
+const isReported = (v: unknown): boolean => typeof v === 'number' && Math.abs(v) <= MAX_DATE
+const MAX_DATE = 8.64e15
 /** An import writes to a file of this name. */
 const FILE_NAME = /^[^./\\\p{Cc}][^/\\\p{Cc}]{0,199}$/u
 const isFileName = (v: unknown): boolean => isText(v) && FILE_NAME.test(v)
@@ -113,11 +117,18 @@ const maybe = (v: unknown, is: (v: unknown) => boolean): boolean => v === undefi
 const CHECKS: Readonly<Record<string, Check>> = {
   head: (v) => FORMATS.has(v['format']) && isFileName(v['cluster']) && isMoment(v['from']) && isMoment(v['to']),
   subject: (v) => isNumber(v['id']) && ['kind', 'namespace', 'name', 'uid'].every((key) => isText(v[key])),
-  row: (v) => isMoment(v['observed']) && isNumber(v['subject']) && isText(v['topic']) && maybe(v['reported'], isNumber),
-  gap: (v) => isMoment(v['starts']) && maybe(v['ends'], isMoment) && Object.hasOwn(GAP_REASONS, String(v['why'])),
+  row: (v) =>
+    isMoment(v['observed']) && isNumber(v['subject']) && isText(v['topic']) && maybe(v['reported'], isReported),
+  gap: (v) =>
+    isMoment(v['starts']) &&
+    maybe(v['ends'], isMoment) &&
+    maybe(v['kind'], isText) &&
+    maybe(v['subject'], isNumber) &&
+    Object.hasOwn(GAP_REASONS, String(v['why'])),
   deed: (v) =>
     isObject(v['deed']) &&
     isNumber(v['deed']['n']) &&
     isMoment(v['deed']['observed']) &&
+    maybe(v['deed']['what'], isText) &&
     ['who', 'did', 'object'].every((key) => isText(fieldsOf(v['deed'])[key])),
 }

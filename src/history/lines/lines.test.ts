@@ -243,6 +243,18 @@ test.each([
     'line 1: the first line has no format',
   ],
   ['another format', '{"line":"head","format":"x","cluster":"a","from":0,"to":1}', 'line 1: it is not a line'],
+  ['a name that every object has', '{"line":"__proto__"}', 'line 1: it is not a line'],
+  [
+    'a time that no date has',
+    '{"line":"row","observed":1,"subject":1,"topic":"spec","reported":1e300}',
+    'line 1: it is not a line',
+  ],
+  ['a gap of no kind', '{"line":"gap","starts":1,"why":"RecorderAway","kind":{}}', 'line 1: it is not a line'],
+  [
+    'a deed without words',
+    '{"line":"deed","deed":{"n":1,"observed":1,"who":"a","did":"b","object":"c","what":5}}',
+    'line 1: it is not a line',
+  ],
   [
     'a later format',
     '{"line":"head","format":"kubenode-history/9","cluster":"a","from":0,"to":1}',
