@@ -90,7 +90,7 @@ export function templateProblem(source: FleetSource, template: Cluster | undefin
 export function previewCluster(source: FleetSource, of: PreviewOf, template: Cluster): ClusterInput {
   const { namespace = '' } = source.metadata
   const key = namespacedName(source)
-  const { version, network, stage, controlPlane = { flavor: 'embedded' as const } } = template.spec
+  const { version, network, stage, programs, controlPlane = { flavor: 'embedded' as const } } = template.spec
   const plane = without(controlPlane, 'endpoint', 'snapshot', 'snapshots', 'restore')
   const { ttl = '4h' } = source.spec.previews ?? {}
   return {
@@ -106,7 +106,7 @@ export function previewCluster(source: FleetSource, of: PreviewOf, template: Clu
       },
     },
     spec: {
-      ...defined({ version, network, stage }),
+      ...defined({ version, network, stage, programs }),
       controlPlane: plane,
       deletionPolicy: 'Delete',
       ttl,

@@ -217,6 +217,11 @@ describe('a preview', () => {
     expect(metadata.namespace).toBe('fleet')
   })
 
+  test('gets no programs of the hub, with its providers, where the template has none', () => {
+    const { spec } = previewCluster(source(), { branch: 'preview/a', only: undefined }, template({ programs: 'None' }))
+    expect(spec).toMatchObject({ programs: 'None' })
+  })
+
   test('is not made from a Cluster that the followed commit does not declare', () => {
     expect(templateProblem(source(), template())).toBeUndefined()
     expect(templateProblem(source(), undefined)).toContain('not on the hub')
