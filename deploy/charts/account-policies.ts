@@ -14,6 +14,7 @@ import {
   hostedNamespace,
   JOIN_NAMESPACE,
   OWN_NAMESPACES,
+  PREVIEWS_NAMESPACE,
   PROBES_NAMESPACE,
   SYSTEM_NAMESPACE,
   SOURCE_USER_PREFIX,
@@ -226,7 +227,7 @@ const OWN_SECRETS = [
   // The credentials for git are there too.
   {
     program: 'cluster',
-    namespaces: [CLUSTERS_NAMESPACE, ...HOSTED_PROGRAMS.map(hostedNamespace)],
+    namespaces: [CLUSTERS_NAMESPACE, PREVIEWS_NAMESPACE, ...HOSTED_PROGRAMS.map(hostedNamespace)],
     prefix: kubeconfigSecretName(''),
   },
 ] as const

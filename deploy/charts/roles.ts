@@ -25,6 +25,8 @@ import {
   METRICS_ACCESS,
   METRICS_READER,
   metricsSecretName,
+  PREVIEW_USER,
+  PREVIEWS_NAMESPACE,
   PROBES_NAMESPACE,
   programLeaseName,
   programUser,
@@ -460,6 +462,28 @@ const clusterKubeconfigs: RoleEntry = {
   rules: [core(['secrets'], ['get', 'create', 'patch', 'delete']), core(['configmaps'], ['get'])],
 }
 
+/** Of previews. No recipe is there. */
+const previewKubeconfigs: readonly RoleEntry[] = [
+  { ...kubeconfigs, namespace: PREVIEWS_NAMESPACE },
+  {
+    ...clusterKubeconfigs,
+    namespace: PREVIEWS_NAMESPACE,
+    rules: [core(['secrets'], ['get', 'create', 'patch', 'delete'])],
+  },
+]
+
+/** For jobs that try a branch: `kubenode preview run`. The code of the branch can take what they have, so it opens no cluster but previews. */
+const previewUser: readonly RoleEntry[] = [
+  { name: PREVIEW_USER, onHub: true, subjects: [], rules: [ours(['fleetsources', 'clusters'], ['get', 'list'])] },
+  {
+    name: PREVIEW_USER,
+    onHub: true,
+    namespace: PREVIEWS_NAMESPACE,
+    subjects: [],
+    rules: [core(['secrets'], ['get'])],
+  },
+]
+
 const hostedSubjects = (program: HostedProgram): readonly Subject[] => [
   { kind: 'User', name: programUser(hostedAccount(program)) },
   { kind: 'ServiceAccount', name: hostedWorkload(program) },
@@ -694,6 +718,8 @@ export const ROLES: readonly RoleEntry[] = [
   kubeconfigs,
   clusterRole,
   clusterKubeconfigs,
+  ...previewKubeconfigs,
+  ...previewUser,
   controlPlanes,
   renders,
   artifacts,

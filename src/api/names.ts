@@ -32,6 +32,16 @@ export const RENDER_NAMESPACE = 'kubenode-render'
  */
 export const ACCEPTANCE_NAMESPACE = 'kubenode-acceptance'
 
+/**
+ * Namespace of the kubeconfigs of previews, apart from those of other clusters: a job that tries a branch reads them, and runs code of that branch. Nothing
+ * else of KubeNode is there.
+ */
+export const PREVIEWS_NAMESPACE = 'kubenode-previews'
+/** For people, and jobs that they trust with nothing else: a ClusterRole and a Role of that namespace. */
+export const PREVIEW_USER = 'kubenode:preview-user'
+/** How the names of previews begin. A name never changes, so no other Cluster comes to count as one. */
+export const PREVIEW_PREFIX = 'pv-'
+
 /** Programs that a hub runs for its Clusters. */
 export const HOSTED_PROGRAMS = ['controllers', 'approver', 'defender'] as const
 export type HostedProgram = (typeof HOSTED_PROGRAMS)[number]
@@ -47,6 +57,7 @@ export const OWN_NAMESPACES = [
   SYSTEM_NAMESPACE,
   PROBES_NAMESPACE,
   CLUSTERS_NAMESPACE,
+  PREVIEWS_NAMESPACE,
   WEBHOOK_NAMESPACE,
   JOIN_NAMESPACE,
   AGENTS_NAMESPACE,
@@ -74,7 +85,11 @@ export const syncSecretsNamespace = (of: string): string => (of === SYSTEM_NAMES
 /** The name of a Cluster's kubeconfig Secret, if no annotation names its Cluster. */
 export const kubeconfigSecretName = (cluster: string): string => `cluster-${cluster}`
 
-/** The Secret in kubenode-clusters with sync's kubeconfig for a control plane on the hub, wherever its Cluster is. */
+/** The namespace of the Secret with sync's kubeconfig for a control plane on the hub. */
+export const hostedKubeconfigNamespace = (cluster: string): string =>
+  cluster.startsWith(PREVIEW_PREFIX) ? PREVIEWS_NAMESPACE : CLUSTERS_NAMESPACE
+
+/** Its name there, wherever the Cluster is. */
 export const hostedKubeconfigName = (namespace: string, cluster: string): string =>
   kubeconfigSecretName(namespace === SYSTEM_NAMESPACE ? cluster : `${namespace}.${cluster}`)
 /** Its key in the Secret. */

@@ -2,7 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { CLUSTERS_NAMESPACE, hostedKubeconfigName, KUBECONFIG_KEY, syncSecretsNamespace } from '#api/names.ts'
+import { hostedKubeconfigName, hostedKubeconfigNamespace, KUBECONFIG_KEY, syncSecretsNamespace } from '#api/names.ts'
 import { capsOf, isDeclared, lifetimeOf, ttlCap } from '#controllers/cluster/plan-lifetime.ts'
 import { wayBackOf } from './cluster-story.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -26,7 +26,8 @@ export function kubeconfigPlace({ metadata, spec, status }: Cluster): Kubeconfig
   if (of !== undefined) return { namespace: syncSecretsNamespace(namespace), secret: of.name, key: of.key }
   // It is written after the control plane has an endpoint.
   if (status?.endpoint === undefined) return undefined
-  return { namespace: CLUSTERS_NAMESPACE, secret: hostedKubeconfigName(namespace, cluster), key: KUBECONFIG_KEY }
+  const secret = hostedKubeconfigName(namespace, cluster)
+  return { namespace: hostedKubeconfigNamespace(cluster), secret, key: KUBECONFIG_KEY }
 }
 
 interface Known {

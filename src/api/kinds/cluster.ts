@@ -307,7 +307,9 @@ const status = f.waitingStatus('The observed state of the cluster.', {
     s.choice('Whether more than one API server serves a control plane on the hub.', ['Yes', 'No']),
   ),
   endpoint: s.optional(f.url('URL of its API server.')),
-  kubeconfigSecret: s.optional(f.secretRef('Secret with the generated kubeconfig, in kubenode-clusters.')),
+  kubeconfigSecret: s.optional(
+    f.secretRef('Secret with the generated kubeconfig, in kubenode-clusters; of a preview, in kubenode-previews.'),
+  ),
   uid: s.optional(s.str('UID of its kube-system namespace, to detect a different cluster.', { max: 64 })),
   served: s.optional(
     s.list('Minor versions that its host serves.', s.str('A minor version, such as 1.36.', { min: 1, max: 16 }), {

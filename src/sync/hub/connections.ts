@@ -3,8 +3,8 @@ import { X509Certificate } from 'node:crypto'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import {
   ANNOTATIONS,
-  CLUSTERS_NAMESPACE,
   hostedKubeconfigName,
+  hostedKubeconfigNamespace,
   KUBECONFIG_KEY,
   kubeconfigSecretName,
   syncSecretsNamespace,
@@ -166,7 +166,11 @@ interface KubeconfigRef {
 /** For a control plane on the hub, the Secret that the clusters program makes: no field names it. */
 function kubeconfigRef({ spec, metadata: { namespace = '', name = '' } }: Cluster): KubeconfigRef | undefined {
   if (spec.controlPlane !== undefined)
-    return { namespace: CLUSTERS_NAMESPACE, name: hostedKubeconfigName(namespace, name), key: KUBECONFIG_KEY }
+    return {
+      namespace: hostedKubeconfigNamespace(name),
+      name: hostedKubeconfigName(namespace, name),
+      key: KUBECONFIG_KEY,
+    }
   const ref = spec.kubeconfigSecretRef
   return ref === undefined
     ? undefined

@@ -4,7 +4,7 @@ import { without } from '#lib/without.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { cluster as clusterKind, type Cluster, type ClusterInput } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
-import { ANNOTATIONS } from '#api/names.ts'
+import { ANNOTATIONS, PREVIEW_PREFIX } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 import { withoutEnds } from '#lib/without-ends.ts'
@@ -51,7 +51,7 @@ export function previewName(source: string, { branch, only }: PreviewOf): string
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, MAX_SLUG)
   const plain = withoutEnds(slug, /-/)
-  return ['pv', ...(plain === '' ? [] : [plain]), digest].join('-')
+  return `${PREVIEW_PREFIX}${plain === '' ? '' : `${plain}-`}${digest}`
 }
 
 /**

@@ -4,8 +4,8 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
 import {
   ANNOTATIONS,
-  CLUSTERS_NAMESPACE,
   hostedKubeconfigName,
+  hostedKubeconfigNamespace,
   hostedNamespace,
   type HostedProgram,
   KUBECONFIG_KEY,
@@ -22,7 +22,7 @@ export const SECRET = coreKind('Secret')
 export const KUBECONFIG_LIFE_MS = 90 * 86_400_000
 
 export const secretKey = ({ metadata: { namespace = '', name = '' } }: Cluster) => ({
-  namespace: CLUSTERS_NAMESPACE,
+  namespace: hostedKubeconfigNamespace(name),
   name: hostedKubeconfigName(namespace, name),
 })
 
