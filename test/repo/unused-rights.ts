@@ -29,6 +29,11 @@ export const UNUSED: readonly UnusedRight[] = [
     test: 'test/attacks/acceptance-pods.test.ts',
   },
   {
+    right: /^(sync|cluster): (get|create|patch|delete) secrets in kubenode-previews$/,
+    reason: 'no recorded fleet has previews',
+    test: 'test/integration/preview-identity.test.ts',
+  },
+  {
     right: /^controllers: get jobs\.batch$/,
     reason: 'read where a set lets pods ask for time, which no recorded fleet does',
     test: 'src/nodes/pod-waits.test.ts',
