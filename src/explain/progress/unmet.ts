@@ -37,6 +37,8 @@ function unmetByHub(hub: HubSeen, commit: string, called: string): readonly stri
   const refused = refusal(source)
   if (refused !== undefined) return [isOfBefore(source, commit) ? unread : `refused: ${refused}`]
   if (source.status?.commit !== commit) return [unread]
+  if (findCondition(source.status.conditions, 'Ready')?.reason === 'Progressing')
+    return [`commit ${called} has been read; its release comes next`]
   const held = heldPrune(source)
   if (held !== undefined) return [`deletions wait for a person: ${held}`]
   const release = newest(releases)

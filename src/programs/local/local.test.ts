@@ -384,6 +384,13 @@ describe('the summary', () => {
     expect(summaryLines(fleet(cluster(), { sources: unread }), 0).join('\n')).not.toContain('newest')
   })
 
+  test('a commit that was read and has no release yet is waited for, whatever the release before it did', () => {
+    const conditions = [{ type: 'Ready', status: 'False', reason: 'Progressing' }]
+    const status = { commit: 'b'.repeat(40), conditions }
+    const seen = fleet(cluster(), { sources: [{ metadata: { name: 'fleet' }, status }] })
+    expect(unmet(seen, 'b'.repeat(40))).toEqual(['commit bbbbbbbbbbbb has been read; its release comes next'])
+  })
+
   test('deletions that wait for a person are said, and the fleet is not as git says', () => {
     const message = 'hub: 2 of 9 objects would be deleted; to allow it: kubenode approve source/fleet (digest abc)'
     const status = {

@@ -289,6 +289,29 @@ test('a pipeline that the commit itself brought is on its way, not missing', () 
   ])
 })
 
+describe('a commit whose Releases come with the next pass', () => {
+  const results = (blocked?: object) =>
+    [
+      {
+        track: 'base',
+        report: { answer: { kind: 'Seen', failures: [] }, plan: { blocked } },
+        release: { kind: 'AwaitsHub' },
+      },
+    ] as unknown as readonly TrackResult[]
+  const ready = (given: readonly TrackResult[]) => conditionsOf(seen(), given).find((c) => c.type === 'Ready')
+
+  // Otherwise a client that waits for the commit takes the previous Release for its own.
+  test('is not Ready yet', () =>
+    expect(ready(results())).toMatchObject({
+      status: 'False',
+      reason: 'Progressing',
+      message: 'the hub is up to date; the Releases come next',
+    }))
+
+  test('deletions that the guard blocks last longer than a pass, and have their own condition', () =>
+    expect(ready(results({ count: 2, total: 9, digest: 'abc', first: 'x' }))).toMatchObject({ status: 'True' }))
+})
+
 describe('while what the commit declares for the hub waits for a stage', () => {
   const digests = { hub: 'h' }
   const waitingFor = {

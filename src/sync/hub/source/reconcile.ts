@@ -54,7 +54,7 @@ export function reconcileSource(loop: SourceLoop): Reconcile {
       const own = { client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync, cache: loop.sources }
       const written = await writeStatus({ ...own, object: source, status, signal })
       const reported = source.status?.conditions?.find((c) => c.type === trouble?.type)?.message
-      if (trouble !== undefined && reported !== trouble.message)
+      if (trouble !== undefined && trouble.reason !== 'Progressing' && reported !== trouble.message)
         log.warn('source is out of sync', { reason: trouble.reason, detail: trouble.message })
       return written
     },

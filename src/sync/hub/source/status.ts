@@ -178,8 +178,8 @@ function appliedConditions(
   return [
     failed ??
       waits?.condition ??
-      (results.some(isNext)
-        ? good('Applied', 'UpToDate', 'the hub is up to date; the Releases come next')
+      (results.some(isNext) && blocked === undefined
+        ? bad('Applied', 'Progressing', 'the hub is up to date; the Releases come next')
         : good('Applied', 'UpToDate', 'the hub is up to date, and every change has a Release')),
     blocked ?? bad('PruneBlocked', 'AsDeclared', 'no deletions pending'),
   ]
