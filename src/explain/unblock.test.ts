@@ -73,6 +73,8 @@ test.each([
   ['git revert --no-edit 6af0', 'git revert --no-edit 6af0'],
   ['a person lifts it: kubenode thaw node/n', 'a person lifts it: kubenode thaw node/n --context prod'],
   ['kubenode why node/n --context lab', 'kubenode why node/n --context lab'],
+  ['a commit corrects the fleet: kubenode lint', 'a commit corrects the fleet: kubenode lint'],
+  ['kubenode plan', 'kubenode plan'],
 ])('%s names its cluster', (sentence, named) => expect(inContext(sentence, 'prod')).toBe(named))
 
 test('of a whole finding the commands name the cluster, and what was observed stays as it is', () => {

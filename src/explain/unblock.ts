@@ -36,13 +36,17 @@ export function endsInCommand(ends: string): boolean {
 
 /** Between the commands of a sentence, and before its only one. */
 const BEFORE_COMMAND = /(; to [a-z ]+, (?:run )?|: )(?=kubenode |kubectl |git )/
+/** Commands that read a repository and contact no cluster. */
+const OF_REPOSITORY = /^kubenode (?:diff|lint|plan|rules (?:coverage|lint|test)|simulate)(?: |$)/
 const OF_CLUSTER = /^(?:kubenode|kubectl) (?!.* --context )/
 
 /** The sentence with a cluster for each command: pasted, it must not reach the context that happens to be selected. */
 export const inContext = (sentence: string, cluster: string): string =>
   sentence
     .split(BEFORE_COMMAND)
-    .map((part) => (OF_CLUSTER.test(part) ? `${part} --context ${shellWord(cluster)}` : part))
+    .map((part) =>
+      OF_CLUSTER.test(part) && !OF_REPOSITORY.test(part) ? `${part} --context ${shellWord(cluster)}` : part,
+    )
     .join('')
 
 /** The finding, with a cluster for each command of it and below it. */
