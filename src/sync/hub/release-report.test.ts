@@ -15,6 +15,15 @@ test('a failed stage is named as it is, and is nothing to wait for', () => {
   expect(messageOf('Stalled', 'Paused', 'StageFailed', seen)).toBe(seen)
 })
 
+test('content that failed before and deletions above the guard are Stalled: they wait for people', () => {
+  const stalled = (predicate: string) => messageOf('Stalled', 'Progressing', predicate, 'the same objects failed')
+  expect(['RevertedBefore', 'PruneGuard', 'StageWaiting'].map(stalled)).toEqual([
+    'the same objects failed',
+    'the same objects failed',
+    'no manual intervention needed',
+  ])
+})
+
 test('what it waits for is named as such', () => {
   expect(messageOf('Ready', 'Progressing', 'StageWaiting', 'an earlier stage')).toBe('waiting for an earlier stage')
 })

@@ -47,6 +47,9 @@ export const stalled = (reason: string, message: string): Wanted => ({
   message,
 })
 
+/** These waits end only when a user acts. */
+const FOR_PEOPLE: ReadonlySet<string> = new Set(['PruneGuard', 'RevertedBefore'])
+
 export interface AroundRelease extends HoldsOver {
   /** The name of the Release that supersedes it. */
   readonly newer: string | undefined
@@ -77,7 +80,7 @@ export function conditionsOf({ status }: ReleasePlan, { newer, ...holds }: Aroun
   const isGate = waitingFor?.predicate === 'GateClosed' || waitingFor?.predicate === 'GateFailed'
   // The user who holds it already knows.
   const isHeld = holds.paused !== undefined && status.stages?.every((s) => s.phase !== 'Failed') === true
-  const needsPerson = (phase === 'Paused' && !isHeld) || waitingFor?.predicate === 'PruneGuard'
+  const needsPerson = (phase === 'Paused' && !isHeld) || FOR_PEOPLE.has(waitingFor?.predicate ?? '')
   return [
     is('Ready', phase === 'Succeeded', reason, progress),
     is('Reconciling', phase === 'Progressing', reason, progress),

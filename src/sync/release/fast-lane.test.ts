@@ -231,7 +231,7 @@ describe('what was reverted', () => {
     expect(waits.waitingFor).toMatchObject({
       predicate: 'RevertedBefore',
       seen: 'commit bbbbbbbbbbbb "beacon 1.1.0" by Ada with the same objects failed and was reverted by dddddddddddd "Revert" by sync',
-      unblock: 'kubenode release retry r --reason WHY',
+      unblock: 'push a commit that mends it; to retry, kubenode release retry r --reason WHY',
     })
     const retried = after(1, { returns: [], revertedBefore, retries: ['u-1'] }, waits)
     expect(phases(retried)).toEqual(['Applying', 'Waiting', 'Waiting'])

@@ -2,7 +2,9 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
+import { defined } from '#lib/defined.ts'
 import { openingOf, windowOpens } from '#permits/windows.ts'
+import { revertReleaseOrRetry } from '#runtime/waiting.ts'
 import type { SeenCluster } from './cluster-seen.ts'
 import { type GateRecord, havePassed } from './gate-machine.ts'
 import type { Stage } from './gates.ts'
@@ -50,11 +52,10 @@ export function entryOf(input: StageInput, old: StageStatus | undefined): Entry 
   const again = seen.revertedBefore
   if (again !== undefined && seen.retries.length === 0 && !hasStarted(seen.release)) {
     const text = `commit ${commitText(again.commit, again.title)} with the same objects failed and was reverted by ${again.revertedBy}`
-    return closed(
-      why('RevertedBefore', text, `kubenode release retry ${seen.release.metadata.name ?? ''} --reason WHY`),
-      kept,
-      kept.length > 0,
-    )
+    const retry = `kubenode release retry ${seen.release.metadata.name ?? ''} --reason WHY`
+    const { commit, revert } = seen.release.spec
+    const unblock = revertReleaseOrRetry({ commit, ...defined({ revert, after: seen.reached }) }, retry)
+    return closed(why('RevertedBefore', text, unblock), kept, kept.length > 0)
   }
   const { state, records, closed: first } = gatesBefore(moment, members)
   const name = seen.release.metadata.name ?? ''
