@@ -26,13 +26,18 @@ interface Step {
 }
 
 /** Copied from the template unchanged. */
-const OF_TEMPLATE: readonly string[] = ['check.sh', 'dot-gitignore', 'dot-github/workflows/check.yml']
+const OF_TEMPLATE: readonly string[] = ['dot-gitignore', 'dot-github/workflows/check.yml']
+const CHECK = 'check.sh'
+const CLUSTERS = 'fleet/clusters/clusters.json'
 const TSCONFIG = 'tsconfig.json'
 const FOLDERS = ['fleet', 'rules'] as const
 const README = 'fleet/README.md'
 const HISTORY = 'fleet/history.json'
+/** Recorded in clusters that the demo does not have. */
+const HISTORIES = 'history/'
 /** Editor leftovers and the release's tests. */
-const isLeftOut = (path: string): boolean => path.endsWith('.test.ts') || /(^|\/)\.|~$/.test(path)
+const isLeftOut = (path: string): boolean =>
+  path.endsWith('.test.ts') || path.startsWith(HISTORIES) || /(^|\/)\.|~$/.test(path)
 export const DEMO_BRANCH = 'main'
 const AUTHOR = 'KubeNode demo <demo@kubenode.io>'
 const DAY_SECONDS = 86_400
@@ -50,6 +55,13 @@ export function demoFiles(root: string): DemoFiles {
       if (kind === 'File' && !isLeftOut(path) && ![README, HISTORY].includes(`${folder}/${path}`))
         add(`${folder}/${path}`, `${folder}/${path}`)
   add(README, 'README.md')
+  // The hub of the demo has no machines.
+  const [cluster = ''] = Object.keys(JSON.parse(readFileSync(join(root, CLUSTERS), 'utf8')) as object)
+  const check = readFileSync(join(root, 'template', CHECK), 'utf8').replace(
+    '--fleet-cluster hub',
+    `--fleet-cluster ${cluster}`,
+  )
+  files.set(CHECK, { bytes: Buffer.from(check), isProgram: true })
   // A packed release ships declarations. A checkout has only the sources, which use Node.js types.
   const config = readFileSync(join(root, 'template', TSCONFIG), 'utf8').replace('"types": []', '"types": ["node"]')
   files.set(TSCONFIG, { bytes: Buffer.from(config), isProgram: false })
