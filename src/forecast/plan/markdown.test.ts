@@ -225,6 +225,19 @@ describe('a plan in Markdown', () => {
     )
   })
 
+  test('the last line has the command of this very plan', () => {
+    const [plan] = fc.sample(document, 1)
+    if (plan === undefined) return
+    const { against: _, ...ofParent } = plan
+    const commandIn = (of: typeof ofParent) =>
+      / · `(kubenode plan [^`]*)`<\/sub>$/m.exec(markdownOf(of, { marker: MARKER, maxChars: 60_000 }))?.[1]
+    const [commit, base] = [plan.commit.slice(0, 12), plan.base?.slice(0, 12) ?? '']
+    expect(commandIn(plan)).toBe(`kubenode plan ${base}..${commit}`)
+    expect(commandIn(ofParent)).toBe(`kubenode plan --commit ${commit}`)
+    expect(commandIn({ ...plan, only: 'prod' })).toBe(`kubenode plan ${base}..${commit} --cluster prod`)
+    expect(commandIn({ ...plan, isDirty: true })).toBe('kubenode plan --dirty')
+  })
+
   test('both commits have their titles, which are text of their authors', () => {
     const [plan] = fc.sample(document, 1)
     if (plan?.base === undefined) return

@@ -368,12 +368,19 @@ function objectLines({ change, object, fields, more }: ObjectChange, hasFields: 
   return [line, ...shown, ...(rest === 0 ? [] : [`    and ${rest} more fields`])]
 }
 
-function foot({ outlook, digest, version, commit, isDirty }: PlanDocument, leftOut: string): string {
+/** The same plan again: without a base, that of the commit's first parent. */
+function commandOf({ commit, base, against, isDirty, only }: PlanDocument): string {
+  const range = base === undefined || against === undefined ? undefined : `${shortCommit(base)}..${shortCommit(commit)}`
+  const what = isDirty ? '--dirty' : (range ?? `--commit ${shortCommit(commit)}`)
+  return `kubenode plan ${what}${only === undefined ? '' : ` --cluster ${only}`}`
+}
+
+function foot(plan: PlanDocument, leftOut: string): string {
+  const { outlook, digest, version } = plan
   const times = (outlook?.clusters ?? []).map((c) => `${c.prediction.cluster} ${c.prediction.takenAt}`)
   const inventories =
     times.length === 0
       ? ''
       : `inventory of ${times.slice(0, 5).map(escaped).join(', ')}${times.length > 5 ? ', …' : ''} · `
-  const command = isDirty ? 'kubenode plan --dirty' : `kubenode plan --commit ${shortCommit(commit)}`
-  return `<sub>${leftOut === '' ? '' : `too long for one comment: ${leftOut} · `}${inventories}plan digest \`${digest}\` · kubenode ${escaped(version)} · \`${command}\`</sub>`
+  return `<sub>${leftOut === '' ? '' : `too long for one comment: ${leftOut} · `}${inventories}plan digest \`${digest}\` · kubenode ${escaped(version)} · ${code(commandOf(plan))}</sub>`
 }
