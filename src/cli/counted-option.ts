@@ -14,5 +14,5 @@ export const wholeNumber =
   (text: string): number => {
     const value = Number(text)
     if (Number.isInteger(value) && value >= least && value <= (most ?? value)) return value
-    throw new InvalidArgumentError(`a whole number from ${least} ${most === undefined ? 'on' : `to ${most}`}`)
+    throw new InvalidArgumentError(`Give a whole number from ${least} ${most === undefined ? 'on' : `to ${most}`}.`)
   }

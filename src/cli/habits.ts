@@ -446,6 +446,8 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   'logs --previous': ['kubenode logs machine/NAME COMPONENT --since 1h', 'a log continues over restarts'],
   'logs --timestamps': COMPONENT,
   'logs -p': ['kubenode logs machine/NAME COMPONENT --since 1h', 'a log continues over restarts'],
+  'simulate --cluster': ['', 'write --fleet-cluster NAME, the name of the cluster in the fleet'],
+  'simulate --context': ['kubenode simulate --inventory FILE', 'made by kubenode inventory export --context NAME'],
   'plan --check': PLAN_ONLY,
   'plan --dry-run': PLAN_ONLY,
   'plan --extra-vars': ['kubenode plan --dirty', 'values are declared in the fleet; edit them there'],

@@ -58,7 +58,7 @@ export function register(program: Command, io: Io): void {
 function failOnOf(text: string): readonly FailOn[] {
   return text.split(',').map((word) => {
     const found = FAIL_ON.find((f) => f === word.trim())
-    if (found === undefined) throw new InvalidArgumentError(`one of ${FAIL_ON.join(', ')}`)
+    if (found === undefined) throw new InvalidArgumentError(`Allowed choices are ${FAIL_ON.join(', ')}.`)
     return found
   })
 }

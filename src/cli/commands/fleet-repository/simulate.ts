@@ -68,10 +68,11 @@ export function register(program: Command, io: Io): void {
 
 function longerThanNothing(text: string): string {
   if (parseDuration(text) > 0) return text
-  throw new InvalidArgumentError('a duration longer than 0s, such as 90m or 48h')
+  throw new InvalidArgumentError('Give a duration longer than 0s, such as 90m or 48h.')
 }
 
 function whatIfs(name: string, before: readonly string[] = []): readonly string[] {
-  if (!(WHAT_IFS as readonly string[]).includes(name)) throw new InvalidArgumentError(`one of ${WHAT_IFS.join(', ')}`)
+  if (!(WHAT_IFS as readonly string[]).includes(name))
+    throw new InvalidArgumentError(`Allowed choices are ${WHAT_IFS.join(', ')}.`)
   return [...before, name]
 }
