@@ -200,7 +200,8 @@ export const commandLine = {
     do: 'name them with --cluster and --fleet-cluster',
   },
   KN1346: {
-    cause: 'The file of --rules or --base-rules has no rule or policy, a wrong one, or two of one name.',
+    cause:
+      'The file of --rules or --base-rules has no rule or policy, a wrong one, or two of one name; or the commit to judge has a wrong one.',
     check: 'the object in the message',
     do: 'correct it; kubenode lint FILE shows all problems',
   },

@@ -42,4 +42,8 @@ export const backtestErrors = errorTable({
     text: 'cannot read {file} as rules: {why}',
     next: 'name a file with NodeRemedier and DefenderPolicy objects, as YAML or JSON',
   },
+  KN1346_commit: {
+    text: 'cannot judge the rules of {name}: {why}',
+    next: 'correct it; kubenode rules lint lists every problem',
+  },
 })

@@ -17,6 +17,7 @@ import { isObject } from '#lib/json.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import type { Declared } from './backtest.ts'
 import { backtestErrors } from './backtest-errors.ts'
+import { RuleSet } from './rule-set.ts'
 
 const MAX_BYTES = 16 * 1024 * 1024
 const READ = [nodeRemedier, defenderPolicy]
@@ -36,16 +37,28 @@ export function rulesIn(file: string, cwd: string): Declared {
   const declared = declaredIn(objects)
   const all = [...(declared.rules ?? []), ...(declared.policies ?? [])]
   if (all.length === 0) throw wrong('it has no NodeRemedier or DefenderPolicy')
-  const validator = createValidator()
+  const problemHere = problemIn(declared)
+  if (problemHere !== undefined) throw wrong(problemHere)
   const names = new Set<string>()
   for (const object of all) {
-    const [first] = validator.problems(object.kind === 'NodeRemedier' ? nodeRemedier : defenderPolicy, object)
-    const name = `${object.kind} ${object.metadata.name}`
-    if (first !== undefined) throw wrong(`${name}: ${formatProblem(first)}`)
+    const name = kindAndName(object)
     if (names.has(name)) throw wrong(`it has ${name} twice`)
     names.add(name)
   }
   return declared
+}
+
+const kindAndName = ({ kind, metadata }: NodeRemedier | DefenderPolicy): string => `${kind} ${metadata.name ?? ''}`
+
+/** The first rule or policy that would not be evaluated, and why. */
+export function problemIn({ rules = [], policies = [] }: Declared): string | undefined {
+  const validator = createValidator()
+  for (const object of [...rules, ...policies]) {
+    const [first] = validator.problems(object.kind === 'NodeRemedier' ? nodeRemedier : defenderPolicy, object)
+    if (first !== undefined) return `${kindAndName(object)}: ${formatProblem(first)}`
+  }
+  const unread = new RuleSet(rules).readings().find(({ problem }) => problem !== undefined)
+  return unread && `${kindAndName(unread.remedier)}: ${unread.problem ?? ''}`
 }
 
 /** Of any kind: the same file may have other objects of a fleet. */

@@ -105,6 +105,15 @@ describe('a rule that reboots what ends by itself', () => {
   })
 })
 
+test('a rule that cannot be evaluated is refused: judged, it would be one that never fires', async () => {
+  const wrong = structuredClone(reboots) as unknown as { spec: { when: object } }
+  wrong.spec.when = { all: [{ fact: 'conditions', path: '/Flaky/status', operator: 'equals', value: 'True' }] }
+  writeFileSync(join(folder, 'wrong.json'), JSON.stringify(wrong))
+  expect((await asked({ rules: 'wrong.json' })).ended).toMatch(
+    /^KN1346: cannot read wrong.json as rules: NodeRemedier flaky: .*unknown operator "equals"; did you mean equal\?/,
+  )
+})
+
 test('a base that does not explain the recorded repairs is not trusted, and judges nothing', async () => {
   // The base would have rebooted 29 times, and no job did.
   const { out, ended } = await asked({ baseRules: 'reboots.json' })

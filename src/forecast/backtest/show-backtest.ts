@@ -7,6 +7,7 @@ import { withProgress } from '#lib/terminal/progress.ts'
 import { Backtest } from './backtest.ts'
 import { backtestErrors } from './backtest-errors.ts'
 import { DeclaredSides, type FleetAsked } from './declared.ts'
+import { problemIn } from './rules-file.ts'
 import { findingsOf, percent } from './findings.ts'
 import { type HistoryAsked, type OneHistory, type WithReaders, checkTimes, withOneHistory } from './one-history.ts'
 import { junitOf, markdownOf, terminalText } from './forms.ts'
@@ -40,6 +41,9 @@ export async function showBacktest(asked: BacktestAsked, withReaders: WithReader
       asked.rules === undefined ? { commit: asked.commit, isDirty } : { file: asked.rules },
       cluster,
     )
+    // Sync refuses such a commit; the base may be one that the change corrects.
+    const why = problemIn(change.declared)
+    if (why !== undefined) throw new KubeNodeError(backtestErrors.KN1346_commit({ name: change.name, why }))
     const backtest = new Backtest({
       cluster,
       base: base.declared,
