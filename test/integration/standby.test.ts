@@ -68,3 +68,35 @@ test('F49 of each role one replica works, the other is ready and takes over', as
     }),
   )
 })
+
+test('a role that is stopped while it starts leaves nothing running', async () => {
+  const { config } = await connectionOf(server.kubeconfig)
+  const client = clientOf(config, 'test')
+  const stop = new AbortController()
+  const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const calls: string[] = []
+  const part = (name: string, start: () => Promise<void>) => ({
+    name,
+    start: async () => (calls.push(`start ${name}`), start()),
+    stop: () => void calls.push(`stop ${name}`),
+  })
+  const parts = [
+    part('quick', async () => undefined),
+    part('slow', async () => (begun.resolve(), gate.promise)),
+    part('late', async () => undefined),
+  ]
+  const role: Role = { name: 'defender', setup: () => parts }
+  const ended = runRole(role, {
+    client,
+    leaseClient: client,
+    log: silentLogger,
+    listeners: () => [],
+    signal: stop.signal,
+  })
+  await begun.promise
+  stop.abort()
+  expect((await ended).reason).toBe('Stopped')
+  gate.resolve()
+  await until('the slow part is stopped', () => calls.includes('stop slow') || undefined, WITHIN_MS)
+  expect(calls).toEqual(['start quick', 'start slow', 'stop quick', 'stop slow'])
+})

@@ -127,6 +127,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
   const standing = standingPart(role, { client, informers, clock, random, log, metrics }, refused.promise)
   let election: LeaderElection | undefined
   let isWorking = false
+  let stoppedWithin: number | undefined
 
   const manager = new Manager({
     clock,
@@ -173,6 +174,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
           const missing = await missingRight({ client, log, needs })
           if (missing !== undefined) throw mayNotRun(role.name, rightText(missing))
           await Promise.race([informers.synced(begin), refused.promise])
+          if (stoppedWithin !== undefined) return
           const onMissing = (right: Right): void => {
             lost = mayNotRun(role.name, rightText(right))
             log.error('a required permission was revoked: releasing the lease', { error: lost })
@@ -182,12 +184,20 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
           const rights = new RightsWatch({ client, clock, log, needs, onMissing, ...every })
           rights.start()
           running.push(rights)
-          for (const part of parts) await part.start(begin)
-          running.push(...parts)
+          for (const part of parts) {
+            await part.start(begin)
+            // Leadership may end meanwhile: what starts after the stop is not stopped by it.
+            if (stoppedWithin !== undefined) {
+              await part.stop(stoppedWithin)
+              return
+            }
+            running.push(part)
+          }
           isWorking = true
           log.info('role is running', { caches: informers.all().length, parts: parts.length })
         },
         stop: async (withinMs) => {
+          stoppedWithin = withinMs
           for (const part of running.toReversed()) await part.stop(withinMs)
           // This replica's webhook still answers from the caches.
           if (standing === undefined) await informers.stop()
