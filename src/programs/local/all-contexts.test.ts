@@ -28,3 +28,14 @@ test('each cluster is a context of its name with its own server and user, and th
   ] as const)
     expect(JSON.stringify(parseSafeKubeconfig(text, 'test', context))).toMatch(new RegExp(`${server}.*"${token}"`, 's'))
 })
+
+test('the context that a user chose stays current while its cluster is there', () => {
+  const both = new Map([
+    ['hub', own(1, 'a')],
+    ['test', own(2, 'b')],
+  ])
+  const chosen = allContexts(both).replace('current-context: hub', 'current-context: test')
+  expect(allContexts(both, chosen)).toContain('current-context: test')
+  expect(allContexts(new Map([['hub', own(1, 'a')]]), chosen)).toContain('current-context: hub')
+  expect(allContexts(both, '{ no YAML')).toContain('current-context: hub')
+})
