@@ -21,7 +21,10 @@ const DOMAIN = 'cluster.local'
 const SHIPPED = join(import.meta.dirname, '../../../deploy/recipes/kube-proxy.yaml')
 const IMAGE = 'registry.k8s.io/kube-proxy'
 const TOOLS = ['iptables', 'iptables-save', 'iptables-restore', 'ip6tables', 'ip6tables-save', 'ip6tables-restore']
-const PLUGINS = `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu/xtables`
+const LIBRARIES = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`
+const PLUGINS = `/usr/lib/${LIBRARIES}/xtables`
+/** Of the plugin that shares out connections among the pods of a Service: with one pod it is not asked for. */
+const MATHS = `/lib/${LIBRARIES}/libm.so.6`
 /** A sealed host may not change limits that all hosts here share. */
 const OWN_LIMITS = ['mode: iptables\n', 'mode: iptables\n    conntrack: { maxPerCore: 0 }\n'] as const
 
@@ -59,7 +62,7 @@ describe('the recipe of kube-proxy', () => {
       const image = await putImage(folder, {
         name: 'kube-proxy',
         programs: [programFile('kube-proxy'), ...TOOLS.map((tool) => `/usr/sbin/${tool}`)],
-        files: readdirSync(PLUGINS).map((file) => join(PLUGINS, file)),
+        files: [...readdirSync(PLUGINS).map((file) => join(PLUGINS, file)), MATHS],
         on,
       })
       const manifests = readFileSync(SHIPPED, 'utf8').replace(...OWN_LIMITS)
