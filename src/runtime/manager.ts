@@ -99,7 +99,7 @@ export class Manager {
       ...(await this.#stopAll(http, LOST_DRAIN_MS)),
     ]
     const ended = { ...lead, left: [...lead.left, ...left] }
-    log.info('ended', ended)
+    log[ended.reason === 'Stopped' ? 'info' : 'warn']('ended', ended)
     return ended
   }
 

@@ -8,9 +8,10 @@ import type { Logger } from '#lib/log.ts'
 import { pinoLogger } from '#lib/log-pino.ts'
 import { shownLine } from '#lib/printable.ts'
 import { keepFilesPrivate, letOthersRead } from '#lib/private-folder.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { holderName } from '#nodes/own-pods.ts'
 import type { Ended } from '#runtime/manager.ts'
-import { EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'
+import { runtimeErrors } from '#runtime/runtime-errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { exitSoon, untilEnded } from '#runtime/until-ended.ts'
 import { clientOf, type Connection, serverOf } from './connect.ts'
@@ -29,6 +30,8 @@ import { untilOneEnds } from './until-one-ends.ts'
  * 352 MB at its highest, for 3 % more processor time. Controllers make less garbage: the engine's own rule holds them below it.
  */
 const SYNC_GROWTH_PERCENT = 100
+/** Which of both, and of which role, is in the log of that role. */
+const LOST = 'another replica leads, or the API server did not answer in time'
 
 /** The roles of one cluster. */
 interface Group {
@@ -87,7 +90,8 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
     .finally(() => exitSoon(systemClock))
   const failed = ended.find((e) => e.error !== undefined)
   if (failed !== undefined) throw failed.error
-  if (ended.some((e) => e.reason !== 'Stopped')) throw new Exit(EXIT_ERROR)
+  if (ended.some((e) => e.reason !== 'Stopped'))
+    throw new KubeNodeError(runtimeErrors.KN3012({ reason: LOST }), { retry: 'later' })
 }
 
 const writesForOthers = ({ config }: Group): boolean => config.providers.some((p) => p.writesForOthers)
