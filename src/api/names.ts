@@ -85,13 +85,15 @@ export const syncSecretsNamespace = (of: string): string => (of === SYSTEM_NAMES
 /** The name of a Cluster's kubeconfig Secret, if no annotation names its Cluster. */
 export const kubeconfigSecretName = (cluster: string): string => `cluster-${cluster}`
 
-/** The namespace of the Secret with sync's kubeconfig for a control plane on the hub. */
-export const hostedKubeconfigNamespace = (cluster: string): string =>
-  cluster.startsWith(PREVIEW_PREFIX) ? PREVIEWS_NAMESPACE : CLUSTERS_NAMESPACE
-
-/** Its name there, wherever the Cluster is. */
+/** The name of the Secret with a kubeconfig for a control plane on the hub, wherever its Cluster is. */
 export const hostedKubeconfigName = (namespace: string, cluster: string): string =>
   kubeconfigSecretName(namespace === SYSTEM_NAMESPACE ? cluster : `${namespace}.${cluster}`)
+
+/** The Secret with sync's kubeconfig for it. */
+export const hostedKubeconfigKey = (namespace: string, cluster: string) => ({
+  namespace: cluster.startsWith(PREVIEW_PREFIX) ? PREVIEWS_NAMESPACE : CLUSTERS_NAMESPACE,
+  name: hostedKubeconfigName(namespace, cluster),
+})
 /** Its key in the Secret. */
 export const KUBECONFIG_KEY = 'kubeconfig'
 

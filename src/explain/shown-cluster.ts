@@ -2,7 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { hostedKubeconfigName, hostedKubeconfigNamespace, KUBECONFIG_KEY, syncSecretsNamespace } from '#api/names.ts'
+import { hostedKubeconfigKey, KUBECONFIG_KEY, syncSecretsNamespace } from '#api/names.ts'
 import { capsOf, isDeclared, lifetimeOf, ttlCap } from '#controllers/cluster/plan-lifetime.ts'
 import { wayBackOf } from './cluster-story.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -22,12 +22,12 @@ export interface KubeconfigPlace {
 /** Where sync's kubeconfig for the cluster is; undefined while there is none. */
 export function kubeconfigPlace({ metadata, spec, status }: Cluster): KubeconfigPlace | undefined {
   const { name: cluster = '', namespace = '' } = metadata
-  const of = spec.kubeconfigSecretRef
-  if (of !== undefined) return { namespace: syncSecretsNamespace(namespace), secret: of.name, key: of.key }
+  const ref = spec.kubeconfigSecretRef
+  if (ref !== undefined) return { namespace: syncSecretsNamespace(namespace), secret: ref.name, key: ref.key }
   // It is written after the control plane has an endpoint.
   if (status?.endpoint === undefined) return undefined
-  const secret = hostedKubeconfigName(namespace, cluster)
-  return { namespace: hostedKubeconfigNamespace(cluster), secret, key: KUBECONFIG_KEY }
+  const made = hostedKubeconfigKey(namespace, cluster)
+  return { namespace: made.namespace, secret: made.name, key: KUBECONFIG_KEY }
 }
 
 interface Known {

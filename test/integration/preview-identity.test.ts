@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import {
   ANNOTATIONS,
-  hostedKubeconfigNamespace,
+  hostedKubeconfigKey,
   KUBECONFIG_KEY,
   PREVIEW_USER,
   PREVIEWS_NAMESPACE,
@@ -101,7 +101,7 @@ test('a job that tries a branch opens previews alone, whatever code of the branc
     })
     await hub.admin.create(CLUSTER_ROLE_BINDING, bound('ClusterRoleBinding'))
     await hub.admin.create(coreKind('RoleBinding'), bound('RoleBinding', PREVIEWS_NAMESPACE))
-    const keyOf = (cluster: string) => ({ namespace: hostedKubeconfigNamespace(cluster), name: `cluster-${cluster}` })
+    const keyOf = (cluster: string) => hostedKubeconfigKey(SYSTEM_NAMESPACE, cluster)
     const secrets = coreKind('Secret')
     for (const cluster of ['pv-a', 'prod'])
       await hub.program.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: keyOf(cluster) })

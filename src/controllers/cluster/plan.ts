@@ -3,9 +3,9 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Phase } from '#api/phases.ts'
-import { FINALIZERS, hostedKubeconfigName, hostedKubeconfigNamespace } from '#api/names.ts'
+import { FINALIZERS, hostedKubeconfigKey } from '#api/names.ts'
 import { attemptAfter, restoreToken } from '#api/restore-token.ts'
-import { isBeingDeleted } from '#api/schema/object-meta.ts'
+import { isBeingDeleted, keyText } from '#api/schema/object-meta.ts'
 import { renewTime } from '#controlplanes/credentials/prints.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
 import { clusterProblems, unreadable } from '#controlplanes/upgrade/preflight.ts'
@@ -354,7 +354,7 @@ const phaseNow = ({ plane }: Seen): Phase<'Cluster'> => (plane?.state === 'Runni
 
 const secretTaken = ({ cluster: { metadata } }: Seen): Wait<Reason> => {
   const { namespace = '', name = '' } = metadata
-  const secret = `${hostedKubeconfigNamespace(name)}/${hostedKubeconfigName(namespace, name)}`
+  const secret = keyText(hostedKubeconfigKey(namespace, name))
   return {
     predicate: 'SecretTaken',
     seen: `Secret ${secret} was made by a person`,

@@ -3,8 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import {
   ANNOTATIONS,
-  hostedKubeconfigName,
-  hostedKubeconfigNamespace,
+  hostedKubeconfigKey,
   KUBECONFIG_KEY,
   kubeconfigSecretName,
   syncSecretsNamespace,
@@ -165,12 +164,7 @@ interface KubeconfigRef {
 
 /** For a control plane on the hub, the Secret that the clusters program makes: no field names it. */
 function kubeconfigRef({ spec, metadata: { namespace = '', name = '' } }: Cluster): KubeconfigRef | undefined {
-  if (spec.controlPlane !== undefined)
-    return {
-      namespace: hostedKubeconfigNamespace(name),
-      name: hostedKubeconfigName(namespace, name),
-      key: KUBECONFIG_KEY,
-    }
+  if (spec.controlPlane !== undefined) return { ...hostedKubeconfigKey(namespace, name), key: KUBECONFIG_KEY }
   const ref = spec.kubeconfigSecretRef
   return ref === undefined
     ? undefined

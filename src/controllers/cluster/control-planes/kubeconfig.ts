@@ -5,7 +5,7 @@ import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
 import {
   ANNOTATIONS,
   hostedKubeconfigName,
-  hostedKubeconfigNamespace,
+  hostedKubeconfigKey,
   hostedNamespace,
   type HostedProgram,
   KUBECONFIG_KEY,
@@ -21,10 +21,7 @@ export const SECRET = coreKind('Secret')
 /** Ninety days, renewed with a month left. */
 export const KUBECONFIG_LIFE_MS = 90 * 86_400_000
 
-export const secretKey = ({ metadata: { namespace = '', name = '' } }: Cluster) => ({
-  namespace: hostedKubeconfigNamespace(name),
-  name: hostedKubeconfigName(namespace, name),
-})
+export const secretKey = ({ metadata: { namespace = '', name = '' } }: Cluster) => hostedKubeconfigKey(namespace, name)
 
 export const programSecretKey = ({ metadata: { namespace = '', name = '' } }: Cluster, program: HostedProgram) => ({
   namespace: hostedNamespace(program),
