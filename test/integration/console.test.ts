@@ -82,13 +82,6 @@ test('one that reads when it is used lists nothing before, and then also cluster
   expect([...listed].toSorted()).toEqual(['first', 'second'])
 })
 
-test('one that reads when it is used reads without a user once it is asked to', async () => {
-  const listed = new Set<string>()
-  const running = await world.console(new Map([['first', noting('first', listed)]]), 0, NO_PAGE, true)
-  running.read()
-  await expect.poll(() => [...listed]).toEqual(['first'])
-})
-
 test('each topic of a cluster has a snapshot, and unknown ones have none', async () => {
   const { browser } = await signedIn()
   for (const topic of [

@@ -37,7 +37,7 @@ export interface ConsoleOptions {
   readonly streams?: ConsoleServerOptions['streams']
   readonly connections?: number
   readonly onLinkUsed?: () => void
-  /** True: clusters are read once a user has signed in, or `read` was called. */
+  /** True: clusters are read once a user has signed in. */
   readonly readsWhenUsed?: boolean
 }
 
@@ -49,8 +49,6 @@ export interface RunningConsole {
   reload(): Promise<void>
   /** Shows these clusters from now on: adds new ones and removes missing ones. */
   show(clients: ReadonlyMap<string, KubeClient>): void
-  /** Starts reading the clusters, even before a user signs in: their past is kept from here on. */
-  read(): void
   stop(): Promise<void>
 }
 
@@ -137,7 +135,6 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       clients = next
       follow()
     },
-    read,
     stop: async () => {
       counts.stop()
       fleet.stop()

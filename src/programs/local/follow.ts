@@ -38,7 +38,6 @@ interface Followed {
   readonly began: number
   /** The same moment in wall-clock time, which leases use. */
   readonly beganAt: number
-  readonly onReady: () => void
   readonly signal: AbortSignal
 }
 
@@ -52,7 +51,7 @@ export async function followFleet(followed: Followed): Promise<UpResult> {
 }
 
 async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
-  const { hub, business, layout, files, screen, check, driver, began, beganAt, onReady, signal } = followed
+  const { hub, business, layout, files, screen, check, driver, began, beganAt, signal } = followed
   let readyMs: number | undefined
   let missing: readonly string[] = ['no status read yet']
   const reported = new Set<string>()
@@ -79,7 +78,6 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
       readyMs = systemClock.monotonic() - began
       screen.show(summaryLines(seen, beganAt, screen.isTerminal))
       screen.print(`ready after ${seconds(readyMs)}`)
-      onReady()
       if (!check) for (const line of thingsToTry(layout, [...business().keys()], driver)) screen.print(line)
     }
     const isStuck = missing.length > 0 && stuckWhy(seen, commit) !== undefined

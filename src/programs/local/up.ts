@@ -110,8 +110,6 @@ export interface LocalConsole {
   readonly linkMs: number
   /** Shows these clusters from now on, by name. */
   show(clients: ReadonlyMap<string, KubeClient>): void
-  /** Starts reading the clusters, even before a user opens the page. */
-  read(): void
   stop(): Promise<void>
 }
 
@@ -331,8 +329,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     }
     const business = () => (isMember ? withHub(clusters.clients) : clusters.clients)
     const check = options.check
-    const onReady = () => page?.read()
-    return await followFleet({ hub, business, layout, files, screen, check, driver, began, beganAt, onReady, signal })
+    return await followFleet({ hub, business, layout, files, screen, check, driver, began, beganAt, signal })
   } finally {
     working.abort()
     await Promise.all([hosting, keeping, renewing])
