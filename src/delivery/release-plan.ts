@@ -7,11 +7,11 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { sha256OfJson } from '#lib/sha256.ts'
-import { desiredOf } from './desired.ts'
+import { sha256Hex } from '#lib/sha256.ts'
+import { type DesiredObject, desiredOf } from './desired.ts'
 import type { Live } from './diff.ts'
 import { plainRef } from './inventory.ts'
-import { compareRefs, type InventoryRef, refOf, refText } from './object-ref.ts'
+import { type InventoryRef, refOf, refText } from './object-ref.ts'
 import { type ClusterPlan, planCluster } from './plan.ts'
 import { allowedPrunes } from './prune-guard.ts'
 
@@ -33,7 +33,7 @@ export const planRelease = (
 ): ClusterPlan =>
   planCluster(
     {
-      desired: objects.map(desiredOf),
+      desired: objects.map(desiredOnce),
       inventory,
       live,
       rejected: [],
@@ -53,9 +53,24 @@ export const planRelease = (
     },
   )
 
+const known = new WeakMap<KubeObject, DesiredObject>()
+
+/** The objects of a release have some 600 KB. They are read once, and a hub gives the same ones to each of its clusters. */
+function desiredOnce(object: KubeObject): DesiredObject {
+  const desired = known.get(object) ?? desiredOf(object)
+  known.set(object, desired)
+  return desired
+}
+
 /** Forty digits, like a commit id. Two releases with the same objects are the same. */
 export const releaseId = (objects: readonly KubeObject[]): string =>
-  sha256OfJson(objects.toSorted((a, b) => compareRefs(refOf(a), refOf(b)))).slice(0, 40)
+  sha256Hex(
+    objects
+      .map(desiredOnce)
+      .map(({ ref, digest }) => `${refText(ref)} ${digest}`)
+      .toSorted()
+      .join('\n'),
+  ).slice(0, 40)
 
 export function undeclaredIn(
   inventory: readonly InventoryRef[],
