@@ -12,8 +12,7 @@ import { installAll } from '#test/support/servers/installed.ts'
 import { agentsLayout } from '#providers/hollow/provider.ts'
 import { endAll } from '#providers/process/end.ts'
 import { startedApiServer } from '#test/support/servers/apiserver-process.ts'
-
-const ROOT = join(import.meta.dirname, '../../..')
+import { programFile } from '#test/support/tools/own-build.ts'
 
 /** As the local fleet runs its roles: without bounds a busy process keeps garbage for as long as it may. */
 const MEMORY = ['--max-old-space-size=512', '--max-semi-space-size=8']
@@ -95,7 +94,7 @@ export class ProcessCluster {
   run(role: Role, { onEnd }: RunOptions = {}): number {
     const own = role === 'controllers' ? ['--providers', this.#providersFile()] : []
     const args = ['run', '--roles', role, '--kubeconfig', this.kubeconfig(role), '--log-level', 'warn', ...own]
-    const child = spawn(process.execPath, [...MEMORY, join(ROOT, 'src/cli/main.ts'), ...args], {
+    const child = spawn(process.execPath, [...MEMORY, programFile('main'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const log = createWriteStream(join(this.folder, `${role}.log`), { flags: 'a' })
