@@ -92,7 +92,7 @@ async function localConsole(
 ): Promise<LocalConsole> {
   // Rendered the way this fleet's sync renders it.
   const own = new ConsoleRepository({ folder: repository, path: '.', weakCage: 'allow' })
-  // Read before anybody looks, they would slow down the start and take as much memory as a cluster does.
+  // Clusters that are read before the page is open slow down the start, and take as much memory as all else here.
   const running = await serveConsole({ clients, port: 0, repository: own, history, readsWhenUsed: true, ...lines })
   return { ...running, linkMs: LINK_MS }
 }
