@@ -46,6 +46,8 @@ export interface AttentionRow {
   readonly object: ObjectName
   /** `Act`: a user has to act. `Wait`: it continues by itself. `Unknown`: the reader may not, or cannot, read it. */
   readonly weight: 'Act' | 'Wait' | 'Unknown'
+  /** Lower is worse. */
+  readonly rank: number
   readonly text: string
   readonly since?: Stamp
   readonly lift?: Lift

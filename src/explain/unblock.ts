@@ -36,9 +36,9 @@ export function endsInCommand(ends: string): boolean {
 
 /** Between the commands of a sentence, and before its only one. */
 const BEFORE_COMMAND = /(; to [a-z ]+, (?:run )?|: )(?=kubenode |kubectl |git )/
-/** Commands that read a repository and contact no cluster. */
+/** Commands that read a repository and contact no cluster; neither does a thaw on the node itself. */
 const OF_REPOSITORY = /^kubenode (?:diff|lint|plan|rules (?:coverage|lint|test)|simulate)(?: |$)/
-const OF_CLUSTER = /^(?:kubenode|kubectl) (?!.* --context )/
+const OF_CLUSTER = /^(?:kubenode|kubectl) (?!thaw --node-folder |.* --context )/
 
 /** The sentence with a cluster for each command: pasted, it must not reach the context that happens to be selected. */
 export const inContext = (sentence: string, cluster: string): string =>

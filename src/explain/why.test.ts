@@ -4,6 +4,8 @@ import { release } from '#api/kinds/release.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { clusterStory } from './cluster-story.ts'
 import { allOf, storyLines } from './finding.ts'
+import { firstStep } from './first-step.ts'
+import { findingInContext } from './unblock.ts'
 import { whyLines, whyStory } from './why.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
@@ -182,8 +184,24 @@ test('a node that a user cordoned is called so, with the command that ends it; o
     'cordoned by a user: it takes no new pods',
     '  to let it take pods again: kubectl uncordon n-1',
   ])
+  expect(firstStep([whyStory(node({ unschedulable: true }), NOW)])).toBe(
+    'what to do first: kubectl uncordon n-1 (node/n-1)',
+  )
   const ours = { taints: [{ key: 'kubenode.io/cordon', effect: 'NoSchedule' }] }
   expect(whyLines(node(ours), NOW)).toEqual(['node/n-1', 'Up to date; nothing pending.'])
+})
+
+test.each([
+  ['its agent reports its folder', { agent: { folder: '/srv/node a' } }, "'/srv/node a'"],
+  ['its agent reports none', {}, '/var/lib/kubenode'],
+])('a machine that a file freezes is thawed on the node itself, when %s', (_, status, folder) => {
+  const frozen = { type: 'Frozen', status: 'True', reason: 'HoldFreeze', message: 'by /srv/frozen on the node: why' }
+  const machine = { kind: 'Machine', metadata: { name: 'm' }, status: { ...status, conditions: [frozen] } }
+  const ends = `a person lifts the freeze, on the node itself: kubenode thaw --node-folder ${folder}`
+  const story = whyStory(machine as unknown as KubeObject, NOW)
+  expect(storyLines(story).at(-1)).toBe(`  unblocks when: ${ends}`)
+  // The file is no hold of the cluster, so no context belongs to its command.
+  expect(storyLines(findingInContext(story, 'prod')).at(-1)).toBe(`  unblocks when: ${ends}`)
 })
 
 test('of a node whose repair runs nothing is asked that blocks it', () => {

@@ -19,6 +19,7 @@ import { isGoodCondition } from './conditions.ts'
 import { shownPhase } from './cluster-phase.ts'
 import { maintenanceStory } from './maintenance-story.ts'
 import { phaseWords } from './phase-words.ts'
+import { thawOnNode } from './repairs/blocker.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
 import { causeOf, type Finding, notesOf, type Story, storyLines } from './finding.ts'
 import { sinceText, waitFindings } from './wait.ts'
@@ -74,6 +75,13 @@ function peopleEnd(reason: string, word: string): Pick<Finding, 'ends'> {
   return sentence === undefined ? {} : { ends: sentence }
 }
 
+/** A file on the node is no hold: only removing it there lifts it. */
+function endOfFreezeFile({ kind, status }: KubeObject, type: string): Pick<Finding, 'ends'> | undefined {
+  if (kind !== 'Machine' || type !== 'Frozen') return undefined
+  const folder = text(fieldsOf(fieldsOf(status)['agent'])['folder'])
+  return { ends: `a person lifts the freeze, on the node itself: ${thawOnNode(folder === '' ? undefined : folder)}` }
+}
+
 /** A message that several conditions, or a condition and a wait, share is shown once. */
 function conditionFindings(object: KubeObject, { now, holdEnds }: Moment): readonly Finding[] {
   const bad = objectsIn(fieldsOf(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
@@ -105,7 +113,8 @@ function conditionFindings(object: KubeObject, { now, holdEnds }: Moment): reado
       // A hold over the cluster is not lifted by the command that the reason has for a hold on this object.
       ...(text(c['type']) === 'Paused' && HOLD_REASONS.has(reason) && holdEnds !== undefined
         ? holdEnds
-        : known !== undefined && !isOver && predicate === undefined && peopleEnd(reason, wordOf(object))),
+        : (endOfFreezeFile(object, text(c['type'])) ??
+          (known !== undefined && !isOver && predicate === undefined && peopleEnd(reason, wordOf(object))))),
     }
   })
 }
@@ -297,7 +306,7 @@ function askedToRead({ metadata, status }: KubeObject, now: number): readonly Fi
 function cordonFindings({ kind, metadata, spec }: KubeObject): readonly Finding[] {
   if (kind !== 'Node' || fieldsOf(spec)['unschedulable'] !== true) return []
   const command = { line: `kubectl uncordon ${metadata.name ?? ''}`, does: 'let it take pods again' }
-  return [{ text: 'cordoned by a user: it takes no new pods', command }]
+  return [{ text: 'cordoned by a user: it takes no new pods', urgency: 'Waiting', command }]
 }
 
 /** A repair without a wait is not blocked. */

@@ -275,12 +275,13 @@ test('a program that is away, and a part that may not be read, are on the home w
         cause: 'program/defender',
         object: ofCluster('prod'),
         weight: 'Act',
+        rank: 0,
         text,
         since: NOW - 240_000,
         lift: { text: 'kubenode check', isCommand: true },
         runbook: 'docs/operations/three-in-the-morning.md',
       },
-      { id: 'b', cause: 'b', object: ofCluster('test'), weight: 'Unknown', text: gap },
+      { id: 'b', cause: 'b', object: ofCluster('test'), weight: 'Unknown', rank: 3, text: gap },
     ],
   }))
   const page = await bench.open('#/home')

@@ -226,7 +226,7 @@ describe('what was called well', () => {
     [
       'a freeze by a file on a host',
       { machines: [machine('m', { isFrozen: true })] },
-      'Wait: machine/m is frozen: a file on its host',
+      'Act: machine/m is frozen: a file on its host',
     ],
     [
       'a Node that KubeNode does not manage',
@@ -344,7 +344,7 @@ describe('what was called well', () => {
     [
       'a user who cordoned a node',
       { nodes: [{ ...node('n'), isCordoned: true }] },
-      'Wait: node/n cordoned by a user: no new pods',
+      'Act: node/n cordoned by a user: no new pods',
     ],
     [
       'a commit that does not render',

@@ -90,7 +90,7 @@ export function summaryOfAttention(
   const counts: Counts = {
     acting,
     waits: waiting.length - late.length,
-    holds: waiting.filter((f) => f.object.kind === 'OperationalHold' || f.isHold === true).length,
+    holds: waiting.filter((f) => f.object.kind === 'OperationalHold').length,
     late: late.reduce((sum, f) => sum + f.count, 0),
     unknown: findings.filter((f) => f.weight === 'Unknown').length,
     loading,

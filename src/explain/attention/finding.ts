@@ -28,8 +28,6 @@ export interface FleetFinding extends Finding {
   readonly count: number
   readonly weight: Weight
   readonly urgency: Urgency
-  /** A user holds it, by other means than an OperationalHold. */
-  readonly isHold?: true
   /** What it blocks elsewhere. */
   readonly holdsUp?: readonly string[]
   /** What happened, in a few words; the text has the rest. */
@@ -57,7 +55,6 @@ export interface Point {
   /** What ends it, and what to type first. */
   readonly first?: WayOn | undefined
   readonly runbook?: string | undefined
-  readonly isHold?: true | undefined
   /** Distinguishes several findings of one object. */
   readonly part?: string
   readonly title?: string | undefined
@@ -69,7 +66,7 @@ export const stampOf = (time: string | number | undefined): number | undefined =
 }
 
 export function finding(object: FoundObject, point: Point): FleetFinding {
-  const { weight, urgency, text, cause, count = 1, first, runbook, part, isHold, title } = point
+  const { weight, urgency, text, cause, count = 1, first, runbook, part, title } = point
   const { cluster, kind, namespace = '', name } = object
   const since = stampOf(point.since)
   const id = [cluster, kind, namespace, name, ...(part === undefined ? [] : [part])].join('/')
@@ -83,7 +80,6 @@ export function finding(object: FoundObject, point: Point): FleetFinding {
     text,
     ...first,
     ...defined({ since, runbook, title }),
-    ...(isHold === true && { isHold }),
   }
 }
 

@@ -61,6 +61,9 @@ const NEEDS_PERSON: ReadonlySet<string> = new Set([
   'SkewRefused',
 ])
 
+/** By a file, which stays until a user removes it. When it appeared is not observed. */
+const FROZEN = 'frozen'
+
 interface Judged {
   readonly weight: Weight
   readonly urgency: Urgency
@@ -84,9 +87,7 @@ function judged({ state }: ObservedMachine): readonly Judged[] {
             reason,
           } as const,
         ]),
-    ...(isFrozen
-      ? [{ weight: 'Wait', urgency: 'Waiting', what: 'frozen', reason: 'a file on its host' } as const]
-      : []),
+    ...(isFrozen ? [{ weight: 'Act', urgency: 'Waiting', what: FROZEN, reason: 'a file on its host' } as const] : []),
   ]
 }
 
@@ -115,11 +116,10 @@ export function machineFindings(cluster: ObservedCluster, repaired: ReadonlySet<
       weight: one.weight,
       urgency: one.urgency,
       ...(one.what !== 'Failed' && one.what !== 'Lost' && { part: one.what }),
-      ...(one.what === 'frozen' && { isHold: true }),
       cause: `machines/${key}`,
       count: names.length,
       text: `${objectsText('machine', names)} ${are} ${one.what}${reason}`,
-      since: oldest(machines.map((m) => m.since * 1_000)),
+      since: one.what === FROZEN ? undefined : oldest(machines.map((m) => m.since * 1_000)),
       first:
         (one.weight === 'Act' ? peopleStep(one.reason, `machine/${name}`) : undefined) ??
         commandStep(`kubenode why machine/${name}`),
@@ -373,10 +373,9 @@ const cordonFindings = (cluster: string, nodes: readonly string[]): readonly Fle
     ? []
     : [
         finding(objectIn(cluster, 'Node', { name: nodes[0] ?? '' }), {
-          weight: 'Wait',
+          weight: 'Act',
           urgency: 'Waiting',
           part: 'cordoned',
-          isHold: true,
           cause: 'nodes/cordoned',
           count: nodes.length,
           text: `${objectsText('node', nodes)} cordoned by a user: no new pods`,

@@ -36,11 +36,14 @@ export function heldBy(name: string | undefined, text: string, { holds }: Repair
 const AGENT_FOLDER = '/var/lib/kubenode'
 
 /** Only possible on the node itself, because it must work while no server does. */
-export function frozenByFile({ frozen = '', agentFolder = AGENT_FOLDER }: RepairsSeen): Cause {
+export const thawOnNode = (agentFolder = AGENT_FOLDER): string =>
+  `kubenode thaw --node-folder ${shellWord(agentFolder)}`
+
+export function frozenByFile({ frozen = '', agentFolder }: RepairsSeen): Cause {
   return {
     id: 'FrozenByFile',
     text: `the node is frozen ${frozen}; find out why before you remove it, and run this on the node itself`,
-    command: `kubenode thaw --node-folder ${shellWord(agentFolder)}`,
+    command: thawOnNode(agentFolder),
   }
 }
 

@@ -308,6 +308,7 @@ const waiting: FleetState = {
           .map((row) => ({
             ...row,
             weight: 'Act',
+            rank: 3,
             text: 'release machines-3f1c9e0a7b5d waits: stage prod needs 1 approval (group release-board)',
             since: minutes(-95),
             lift: { text: 'kubenode approve release/machines-3f1c9e0a7b5d --reason WHY', isCommand: true },
@@ -336,6 +337,7 @@ const LOST: AttentionRow = {
   cause: 'machines/silent/no heartbeat',
   object: { cluster: 'prod', kind: 'Machine', name: 'n-1' },
   weight: 'Act',
+  rank: 2,
   text: 'machines n-1, n-2, n-3 and 2 more are silent: no heartbeat',
   since: minutes(-12),
   lift: { text: 'kubenode why machine/n-1', isCommand: true },

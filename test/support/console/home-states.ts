@@ -68,8 +68,8 @@ export const HOME_STATES: readonly HomeState[] = [
   {
     name: 'with a machine that a file on its host freezes',
     seen: { lists: { machines: [{ ...ready, state: { ...ready.state, isFrozen: true } }] } },
-    sentence: 'Nothing needs attention; 1 hold.',
-    weights: ['Wait'],
+    sentence: '1 thing needs attention: machine m-1 is frozen (test)',
+    weights: ['Act'],
   },
   {
     name: 'with a silent agent',

@@ -7,6 +7,7 @@ const row = (id: string, more: Partial<AttentionRow> = {}): AttentionRow => ({
   cause: id,
   object: { cluster: 'test', kind: 'Node', name: id },
   weight: 'Act',
+  rank: 1,
   text: id,
   ...more,
 })
@@ -30,6 +31,16 @@ test('the same cause in several clusters is one; different causes are apart, the
   ).toEqual([
     ['c', 0],
     ['b', 1],
+  ])
+})
+
+test('what a person set long ago comes after what is worse, and so does what has no time', () => {
+  const cordon = row('cordon', { rank: 3 })
+  const old = row('old', { rank: 3, since: 1 })
+  expect(causesOf([cordon, old, row('blocked', { since: 9 })]).map(({ id }) => id)).toEqual([
+    'blocked',
+    'cordon',
+    'old',
   ])
 })
 

@@ -1,5 +1,5 @@
 // Findings that are one cause: by the commit that brought them, else by their cause; the worst first. Pure.
-import { causeKey } from '../../cause-key.ts'
+import { causeKey, worstFirst } from '../../cause-key.ts'
 import type { AttentionRow } from '../../topics.ts'
 
 export interface Cause {
@@ -19,16 +19,14 @@ const says = (row: AttentionRow): number =>
   (row.title === undefined ? 0 : 2) + (row.object.kind === 'Release' || row.stops !== undefined ? 1 : 0)
 
 export function causesOf(rows: readonly AttentionRow[]): readonly Cause[] {
-  const groups = [...Map.groupBy(rows, causeKey).entries()]
-  return groups
-    .flatMap(([id, group]) => {
-      const [first, ...others] = group.toSorted((a, b) => says(b) - says(a) || sinceOf(a) - sinceOf(b))
-      if (first === undefined) return []
-      const times = group.flatMap(({ since }) => since ?? [])
-      const clusters = [...new Set([first, ...others].map(({ object }) => object.cluster))]
-      return [{ id, first, others, clusters, ...(times.length > 0 && { since: Math.min(...times) }) }]
-    })
-    .toSorted((a, b) => (a.since ?? 0) - (b.since ?? 0))
+  const groups = [...Map.groupBy(rows.toSorted(worstFirst), causeKey).entries()]
+  return groups.flatMap(([id, group]) => {
+    const [first, ...others] = group.toSorted((a, b) => says(b) - says(a) || sinceOf(a) - sinceOf(b))
+    if (first === undefined) return []
+    const times = group.flatMap(({ since }) => since ?? [])
+    const clusters = [...new Set([first, ...others].map(({ object }) => object.cluster))]
+    return [{ id, first, others, clusters, ...(times.length > 0 && { since: Math.min(...times) }) }]
+  })
 }
 
 const sinceOf = ({ since = 0 }: AttentionRow): number => since

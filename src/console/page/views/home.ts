@@ -71,7 +71,7 @@ function headFor(home: HomeTopic, of: string | undefined): Head {
   }
 }
 
-/** What the page shows as cards, the oldest first. */
+/** What the page shows as cards, the worst first. */
 function cardsOf(rows: readonly AttentionRow[]) {
   const of = (wanted: AttentionRow['weight']) => causesOf(rows.filter(({ weight }) => weight === wanted))
   return { act: of('Act'), wait: of('Wait'), unknown: of('Unknown') }

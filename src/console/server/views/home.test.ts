@@ -100,6 +100,7 @@ test('a program that is away comes first: since when, what that stops, and the c
       cause: 'program/defender',
       object: { cluster: 'test', kind: 'Cluster', name: 'test' },
       weight: 'Act',
+      rank: 0,
       text: 'the Defender is away: no permit is granted, so disruptions do not begin',
       since: AT,
       lift: { text: 'kubenode check', isCommand: true },

@@ -1,7 +1,8 @@
 // Home: the attention model's findings in the page's format. Pure.
 import { attentionOf, summaryOfAttention } from '#explain/attention/attention.ts'
 import type { FleetFinding } from '#explain/attention/finding.ts'
-import { causeKey } from '../../cause-key.ts'
+import { URGENCIES } from '#explain/finding.ts'
+import { causeKey, worstFirst } from '../../cause-key.ts'
 import type { AttentionRow, HomeHead } from '../../topics.ts'
 import { given, liftOf, pageText } from './parts.ts'
 import { isLoading, observed, type ReadableCluster } from './programs.ts'
@@ -35,7 +36,8 @@ export function homeOf(clusters: readonly ReadableCluster[], now: number): Home 
 /** As the page shows them: in its order, and what one cause stops once, so that its first line counts the cards below it. */
 function asCards(findings: readonly FleetFinding[]): readonly FleetFinding[] {
   const shown = new Set<string>()
-  return findings.toSorted(oldestFirst).filter((finding) => {
+  const ranked = findings.map((finding) => ({ ...finding, rank: rankOf(finding) }))
+  return ranked.toSorted(worstFirst).filter((finding) => {
     const cause = causeKey(finding)
     if (finding.weight !== 'Act') return true
     if (shown.has(cause)) return false
@@ -44,35 +46,26 @@ function asCards(findings: readonly FleetFinding[]): readonly FleetFinding[] {
   })
 }
 
-const oldestFirst = (a: FleetFinding, b: FleetFinding): number => (a.since ?? 0) - (b.since ?? 0)
+const rankOf = ({ urgency }: FleetFinding): number => URGENCIES.indexOf(urgency)
 
-const rowOf = ({
-  id,
-  cause,
-  object,
-  weight,
-  text,
-  since,
-  runbook,
-  holdsUp,
-  title,
-  commit,
-  stops,
-  ...way
-}: FleetFinding): AttentionRow => ({
-  id,
-  cause,
-  object,
-  weight,
-  text: pageText(text),
-  ...given('since', since),
-  ...liftOf(way),
-  ...given('runbook', runbook),
-  ...given('holdsUp', holdsUp?.map(pageText)),
-  ...given('title', title),
-  ...given('commit', commit),
-  ...given('stops', stops),
-})
+const rowOf = (finding: FleetFinding): AttentionRow => {
+  const { id, cause, object, weight, text, since, runbook, holdsUp, title, commit, stops } = finding
+  return {
+    id,
+    cause,
+    object,
+    weight,
+    rank: rankOf(finding),
+    text: pageText(text),
+    ...given('since', since),
+    ...liftOf(finding),
+    ...given('runbook', runbook),
+    ...given('holdsUp', holdsUp?.map(pageText)),
+    ...given('title', title),
+    ...given('commit', commit),
+    ...given('stops', stops),
+  }
+}
 
 /** Number of findings per cluster, for its row. */
 export function attentionByCluster(
