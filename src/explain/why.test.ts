@@ -121,6 +121,21 @@ test.each([
   expect(whyLines(object as unknown as KubeObject, NOW)).toEqual(want)
 })
 
+test('a source says what takes a commit back that does not render, and never sends back to itself', () => {
+  const [Rendered, Ready] = ['Rendered', 'Ready'].map((type) => ({
+    type,
+    status: 'False',
+    reason: 'RenderFailed',
+    message: 'main.ts:3',
+  }))
+  const status = { commit: 'c'.repeat(40), revert: 'Commit', conditions: [Rendered, Ready] }
+  const source = { kind: 'FleetSource', metadata: { name: 'fleet' }, status } as unknown as KubeObject
+  const way = 'a commit corrects it, or takes it back: git revert --no-edit cccccccccccc && git push'
+  const lines = whyLines(source, NOW)
+  expect(lines.filter((line) => line.includes(way))).toEqual([`  unblocks when: ${way}`])
+  expect(lines.join()).not.toContain('why source/fleet')
+})
+
 test('what a condition and a wait have in common is shown once', () => {
   const waitingFor = { predicate: 'RevisionFailed', seen: 'beacon: HTTP 503', since: '2026-01-31T11:59:00Z' }
   const ready = { type: 'Ready', status: 'False', reason: 'RevisionFailed', message: 'beacon: HTTP 503' }

@@ -1,5 +1,6 @@
 // Explains the state of an object: what it waits for, since when, what unblocks it, and which other objects are involved. Pure.
 import type { ClusterStatus } from '#api/kinds/cluster.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -18,6 +19,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { isGoodCondition } from './conditions.ts'
 import { shownPhase } from './cluster-phase.ts'
 import { maintenanceStory } from './maintenance-story.ts'
+import { endOfRefusal } from './refused-commit.ts'
 import { phaseWords } from './phase-words.ts'
 import { thawOnNode } from './repairs/blocker.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
@@ -75,6 +77,11 @@ function peopleEnd(reason: string, word: string): Pick<Finding, 'ends'> {
   return sentence === undefined ? {} : { ends: sentence }
 }
 
+function endOfReason(object: KubeObject, reason: string): Pick<Finding, 'ends'> {
+  const ends = object.kind === 'FleetSource' ? endOfRefusal((object as FleetSource).status ?? {}, reason) : undefined
+  return ends === undefined ? peopleEnd(reason, wordOf(object)) : { ends }
+}
+
 /** A file on the node is no hold: only removing it there lifts it. */
 function endOfFreezeFile({ kind, status }: KubeObject, type: string): Pick<Finding, 'ends'> | undefined {
   if (kind !== 'Machine' || type !== 'Frozen') return undefined
@@ -114,7 +121,7 @@ function conditionFindings(object: KubeObject, { now, holdEnds }: Moment): reado
       ...(text(c['type']) === 'Paused' && HOLD_REASONS.has(reason) && holdEnds !== undefined
         ? holdEnds
         : (endOfFreezeFile(object, text(c['type'])) ??
-          (known !== undefined && !isOver && predicate === undefined && peopleEnd(reason, wordOf(object))))),
+          (known !== undefined && !isOver && predicate === undefined && endOfReason(object, reason)))),
     }
   })
 }

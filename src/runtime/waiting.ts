@@ -36,7 +36,7 @@ interface Revertible {
   readonly revert?: 'Commit' | 'Merge'
 }
 
-const revertCommand = (commit: string, kind: 'Commit' | 'Merge'): string =>
+export const revertCommand = (commit: string, kind: 'Commit' | 'Merge'): string =>
   `git revert ${kind === 'Merge' ? '--no-edit -m 1' : '--no-edit'} ${shortCommit(commit)} && git push`
 
 /** A high-risk change may be an accident, so its way back stands beside its approval, if one revert is all of it. */

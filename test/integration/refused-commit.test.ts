@@ -88,7 +88,10 @@ test('local status --wait ends at once with 1 and why, however long it may wait'
   const { code, said } = await kubenode('local', 'status', '--wait', '--timeout', '24h', '--data', data)
   expect(code).toBe(1)
   expect(said).toContain(
-    `no longer waiting: commit ${broken.slice(0, 12)} "change" by t is refused; only a new commit changes that: kubenode why source/fleet`,
+    `no longer waiting: commit ${broken.slice(0, 12)} "change" by t is refused; a commit corrects it, or takes it back: git revert --no-edit ${broken.slice(0, 12)}`,
   )
-  expect(said).toContain('source/fleet refuses the newest commit')
+  expect(said.match(/the fleet fails at fleet\/main\.ts/g)).toHaveLength(1)
+  expect(said).toContain(
+    `to do first: a commit corrects it, or takes it back: git revert --no-edit ${broken.slice(0, 12)}\n`,
+  )
 })

@@ -21,6 +21,7 @@ const ALONE: Readonly<Record<string, string>> = {
   'src/forecast/plan/markdown.ts': TYPED,
   'src/forecast/plan/range.ts': TYPED,
   'src/explain/previews.ts': BESIDE,
+  'src/explain/refused-commit.ts': TYPED,
   'src/explain/release/commit-trace.ts': BESIDE,
   'src/explain/release/hub-history.ts': 'the commit that superseded has a row of its own in the same table',
   'src/cli/commands/rollout/requests.ts': TYPED,

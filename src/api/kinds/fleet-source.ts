@@ -294,6 +294,12 @@ const status = f.status('The observed state of the repository.', {
   author: s.optional(f.sentence('The author of that commit.', MAX_AUTHOR)),
   rendered: s.optional(f.commitId('The last commit that was rendered and followed: what the next one changes.')),
   renderedBefore: s.optional(f.commitId('The commit that was followed before that one: its gates bind the change.')),
+  revert: s.optional(
+    s.choice(
+      'Whether git revert of the newest commit alone goes back to the one that is followed: as a plain Commit, or as a Merge with -m 1. Absent if it does not, or if the newest commit is followed.',
+      ['Commit', 'Merge'],
+    ),
+  ),
   onHub: s.optional(f.commitId('The last commit of which the hub has everything that comes before the clusters.')),
   onHubBefore: s.optional(f.commitId('The commit of which it had everything before that one.')),
   fetchedAt: s.optional(s.time('When it was fetched.')),

@@ -420,6 +420,39 @@ describe('what was called well', () => {
     ],
   ])('%s is told', (_, lists, text) => expect(one(lists)).toEqual([text]))
 
+  const COMMIT = 'c'.repeat(40)
+  test.each([
+    [
+      'one revert takes it back',
+      'RenderFailed',
+      { revert: 'Commit' },
+      'a commit corrects it, or takes it back: git revert --no-edit cccccccccccc && git push',
+    ],
+    [
+      'the revert of a merge takes it back',
+      'ApplyFailed',
+      { revert: 'Merge' },
+      'a commit corrects it, or takes it back: git revert --no-edit -m 1 cccccccccccc && git push',
+    ],
+    [
+      'another commit of its push may be the cause',
+      'RenderFailed',
+      { rendered: 'a'.repeat(40) },
+      'a commit corrects it, or reverts what broke it (git log aaaaaaaaaaaa..cccccccccccc)',
+    ],
+    ['it is the first', 'RenderFailed', {}, 'a commit corrects the fleet: kubenode plan'],
+    [
+      'its signer is not trusted, which no revert changes',
+      'UnverifiedCommit',
+      { revert: 'Commit' },
+      'a commit of a trusted signer follows: kubenode why source/fleet',
+    ],
+  ])('who ends the refusal of a commit is said at once: %s', (_, reason, status, ends) => {
+    const bad = { type: 'Rendered', status: 'False', reason, message: 'no' }
+    const source = { metadata: { name: 'fleet' }, status: { commit: COMMIT, conditions: [bad], ...status } }
+    expect(found(cluster('hub', { sources: [source] }))).toMatchObject([{ ends }])
+  })
+
   test('a freeze is told once: not again for each set of machines that it stops', () => {
     const conditions = [{ type: 'ScalingFrozen', status: 'True', reason: 'HoldFreeze', message: 'eve until …' }]
     const machineSets = [{ metadata: { name: 'w' }, status: { phase: 'Complete', conditions } }]

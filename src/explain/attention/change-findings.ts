@@ -16,6 +16,7 @@ import { liftCommand, stopText } from '../brake.ts'
 import { failureTitle } from './failure-title.ts'
 import { newestReleases } from '../newest-releases.ts'
 import { isForPeople, type WayOn } from '../finding.ts'
+import { endOfRefusal } from '../refused-commit.ts'
 import { unblockOf } from '../unblock.ts'
 import { waitText } from '../wait.ts'
 import { needsPeople, peopleSentence } from '../ways-out.ts'
@@ -113,6 +114,15 @@ const heldText = (source: string, count: number, message = ''): string =>
     ? `source/${source}: ${counted(count, 'deletion')} on the hub for approval`
     : `source/${source} waits for an approval: ${message.split('; to allow it', 1)[0] ?? ''}`
 
+/** Who ends the refusal, and what they type first. */
+export function wayOfRefusal({ metadata: { name = '' }, status = {} }: FleetSource, { reason }: Refusal): WayOn {
+  const word = `source/${name}`
+  const sentence = endOfRefusal(status, reason)
+  return sentence === undefined
+    ? (wayOfReason(reason, word) ?? commandStep(`kubenode why ${word}`))
+    : unblockOf(sentence)
+}
+
 export const sourceFindings = (cluster: ObservedCluster): readonly FleetFinding[] =>
   cluster.list('sources').flatMap((source) => {
     const { metadata, status } = source
@@ -133,7 +143,7 @@ export const sourceFindings = (cluster: ObservedCluster): readonly FleetFinding[
               urgency: 'Blocked',
               text: refusalText(object.name, refusal),
               since: refusal.since,
-              first: refused?.digest === undefined ? why : approve,
+              first: refused?.digest === undefined ? wayOfRefusal(source, refusal) : approve,
             }),
           ]),
       ...prunes.map(({ name, held }) =>

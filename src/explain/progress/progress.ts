@@ -128,7 +128,7 @@ function unreleasedTexts({ isReachable, sources, releases }: HubSeen): readonly 
   const [source] = sources
   const { commit, ...title } = source?.status ?? {}
   const release = newest(releases)
-  const isFollowed = source !== undefined && refusal(source) === undefined && isTrue(source, 'Ready')
+  const isFollowed = source !== undefined && refusalOf(source) === undefined && isTrue(source, 'Ready')
   if (!isReachable || !isFollowed || commit === undefined || release === undefined) return []
   if (heldPrune(source) !== undefined) return []
   if (releases.some((r) => r.spec.commit === commit) || release.status?.phase !== 'Succeeded') return []
@@ -219,9 +219,6 @@ function inStages({ clusters = [], releases }: HubSeen, seen: readonly ClusterSe
   }
   return seen.toSorted((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
 }
-
-export const refusal = (source: FleetSource | undefined): string | undefined =>
-  source === undefined ? undefined : refusalOf(source)?.message
 
 /** A hub without other clusters: git's objects are applied to it directly, without a release. */
 export const isAlone = ({ clusters, sources: [source] }: HubSeen): boolean =>

@@ -2,14 +2,20 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { commitText, newestCommitText } from '#api/protocol/commit-title.ts'
 import { findCondition } from '#kube/conditions.ts'
+import { refusalOf, wayOfRefusal } from '../attention/change-findings.ts'
+import { actionOf } from '../finding.ts'
+import { withoutPush } from '../unblock.ts'
 import type { FleetSeen } from './seen.ts'
 
 /** Why waiting is useless for this commit; undefined: as far as known, it may still be reached. */
 export function stuckWhy({ hub: { isReachable, sources, releases } }: FleetSeen, commit: string): string | undefined {
   const [source] = sources
   if (!isReachable || source === undefined) return undefined
-  if (isRefused(source, commit))
-    return `commit ${calledIn(source, commit)} is refused; only a new commit changes that: kubenode why source/${source.metadata.name ?? ''}`
+  const refusal = isRefused(source, commit) ? refusalOf(source) : undefined
+  if (refusal !== undefined) {
+    const way = wayOfRefusal(source, refusal)
+    return `commit ${calledIn(source, commit)} is refused; ${withoutPush(actionOf(way) ?? way.ends ?? '')}`
+  }
   // An older release's wait does not matter for this commit.
   const stopped = releases.find(
     ({ spec, status }) => spec.commit === commit && findCondition(status?.conditions, 'Stalled')?.status === 'True',

@@ -8,6 +8,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { counted } from '#lib/counted.ts'
 import type { StoppedProgram } from '../programs.ts'
+import { refusalOf } from '../attention/change-findings.ts'
 import { waitText } from '../wait.ts'
 import {
   declared,
@@ -20,7 +21,6 @@ import {
   openJobs,
   rateOf,
   readyMachines,
-  refusal,
   withoutExpired,
 } from './progress.ts'
 import type { FleetSeen, HubSeen } from './seen.ts'
@@ -34,8 +34,9 @@ function unmetByHub(hub: HubSeen, commit: string, called: string): readonly stri
   const [source] = sources
   if (source === undefined) return ['the hub does not follow a repository yet']
   const unread = `commit ${called} has not been read yet`
-  const refused = refusal(source)
-  if (refused !== undefined) return [isOfBefore(source, commit) ? unread : `refused: ${refused}`]
+  const refused = refusalOf(source)
+  if (refused !== undefined)
+    return [isOfBefore(source, commit) ? unread : `source/${source.metadata.name ?? ''} ${refused.how}`]
   if (source.status?.commit !== commit) return [unread]
   if (findCondition(source.status.conditions, 'Ready')?.reason === 'Progressing')
     return [`commit ${called} has been read; its release comes next`]

@@ -221,8 +221,8 @@ describe('waiting ends where no time helps', () => {
     ],
     [
       'the commit does not render',
-      { sources: [source({ subject: 'beacon 1.1.0', conditions: bad('Rendered', 'RenderFailed') })] },
-      'commit aaaaaaaaaaaa "beacon 1.1.0" is refused; only a new commit changes that: kubenode why source/fleet',
+      { sources: [source({ subject: 'beacon 1.1.0', revert: 'Commit', conditions: bad('Rendered', 'RenderFailed') })] },
+      'commit aaaaaaaaaaaa "beacon 1.1.0" is refused; a commit corrects it, or takes it back: git revert --no-edit aaaaaaaaaaaa',
     ],
     [
       'an older commit did not render',
@@ -242,11 +242,11 @@ describe('waiting ends where no time helps', () => {
             commit: 'b'.repeat(40),
             subject: 'the one before',
             refused: { commit: COMMIT },
-            conditions: bad('SourceVerified', 'NotSigned'),
+            conditions: bad('SourceVerified', 'UnverifiedCommit'),
           }),
         ],
       },
-      'commit aaaaaaaaaaaa is refused; only a new commit changes that: kubenode why source/fleet',
+      'commit aaaaaaaaaaaa is refused; a commit of a trusted signer follows: kubenode why source/fleet',
     ],
     ['the repository does not answer', { sources: [source({ conditions: bad('Fetched', 'FetchFailed') })] }, undefined],
     [
@@ -513,6 +513,7 @@ describe('the summary', () => {
       fleet(cluster(), {
         sources: [
           {
+            metadata: { name: 'fleet' },
             status: {
               commit: COMMIT,
               conditions: [{ type: 'Rendered', status: 'False', message: 'KN7104: main.ts:3' }],
@@ -520,7 +521,7 @@ describe('the summary', () => {
           },
         ],
       }),
-      'refused: KN7104: main.ts:3',
+      'source/fleet refuses the newest commit',
     ],
   ])('%s is not as git says', (_name, seen, why) => expect(unmet(seen, COMMIT)).toEqual([why]))
 })

@@ -381,6 +381,35 @@ test.each([
   expect(status.lastHandledReconcileAt).toBe(want)
 })
 
+describe('the way back from a commit that is not followed', () => {
+  const [followed, other] = ['d'.repeat(40), 'e'.repeat(40)]
+  const refused = { kind: 'Failed', type: 'Rendered', reason: 'RenderFailed', message: 'no' } as const
+  const away = { kind: 'Failed', type: 'Fetched', reason: 'FetchError', message: 'away' } as const
+  const revertOf = (more: Partial<Seen>, status: NonNullable<FleetSource['status']>) =>
+    statusOf({ ...seen(more), source: { ...source, status } }, [], { releases: [], now: 0 }).revert
+  const commit = (...parents: readonly string[]) => ({ commit: { id: COMMIT, parents } })
+
+  test.each<[string, Partial<Seen>, NonNullable<FleetSource['status']>, string | undefined]>([
+    ['that does not render', { ...commit(followed), declared: refused }, { rendered: followed }, 'Commit'],
+    ['whose merge does not render', { ...commit(followed, other), declared: refused }, { rendered: followed }, 'Merge'],
+    ['whose push has more commits', { ...commit(other), declared: refused }, { rendered: followed }, undefined],
+    [
+      'that the hub refuses',
+      { ...commit(followed), hubDone: new Map() },
+      { rendered: COMMIT, onHub: followed },
+      'Commit',
+    ],
+    ['after the first', { ...commit(), declared: refused }, {}, undefined],
+  ])('a commit %s', (_, more, status, revert) => expect(revertOf(more, status)).toBe(revert))
+
+  test('is kept while the repository does not answer, and gone once the commit is followed', () => {
+    const { commit: _commit, ...unread } = seen({ declared: away })
+    const status = { rendered: followed, revert: 'Commit' } as const
+    expect(statusOf({ ...unread, source: { ...source, status } }, [], { releases: [], now: 0 }).revert).toBe('Commit')
+    expect(revertOf(commit(followed), { rendered: COMMIT, onHub: COMMIT, revert: 'Commit' })).toBeUndefined()
+  })
+})
+
 describe('what a commit is called', () => {
   const title = { subject: 'beacon 1.1.0', author: 'Ada' }
   const titled = seen({ commit: { id: COMMIT, title } })

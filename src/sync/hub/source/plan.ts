@@ -242,14 +242,22 @@ function followedBefore({ status = {} }: FleetSource, commit: string, newest: st
   return followed === commit ? (before ?? newest) : followed
 }
 
+/** How git reverts the commit with these parents, if that alone goes back to `after`. */
+export function revertOfOne(
+  after: string | undefined,
+  [first, ...merged]: readonly string[] = [],
+): Release['spec']['revert'] {
+  if (after === undefined || first !== after) return undefined
+  return merged.length === 0 ? 'Commit' : 'Merge'
+}
+
 /** A revert of the commit alone leaves what the earlier commits of its push changed, and what an unfinished Release has not applied yet. */
 function revertTo(
   after: string | undefined,
-  [first, ...merged]: readonly string[] = [],
+  parents: readonly string[] | undefined,
   newest: Release | undefined,
 ): Release['spec']['revert'] {
-  if (after === undefined || first !== after || newest?.status?.phase !== 'Succeeded') return undefined
-  return merged.length === 0 ? 'Commit' : 'Merge'
+  return newest?.status?.phase === 'Succeeded' ? revertOfOne(after, parents) : undefined
 }
 
 /** A revert that only restores content that was healthy is safe, whatever is wrong on the hub. */

@@ -15,7 +15,7 @@ import { chainOf } from '../../release/chain.ts'
 import { pruneText } from '../../release/cluster-trouble.ts'
 import { HUB } from '../../release/tracks.ts'
 import { hubRecords } from './hub-records.ts'
-import type { ReleasePlan, SourceAction, SourcePlan } from './plan.ts'
+import { type ReleasePlan, revertOfOne, type SourceAction, type SourcePlan } from './plan.ts'
 import type { Commit, Seen } from './seen.ts'
 import { signerOf, type Trust } from './trust-seen.ts'
 
@@ -236,6 +236,7 @@ export function statusOf(
     ...titleOf(seen),
     ...renderedOf(seen),
     ...onHubOf(seen, results),
+    ...revertOf(seen, results),
     ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
     ...(results.some(isNext) && prunes.length === 0 && results.every(isHubFine) ? keptRequest(seen) : handledOf(seen)),
     ...trustStatus(seen),
@@ -307,6 +308,14 @@ function onHubOf(seen: Seen, results: readonly TrackResult[]): Pick<Status, 'onH
   // A status from before this field.
   const earlier = onHub ?? (rendered === declared.commit.id ? renderedBefore : rendered)
   return { onHub: declared.commit.id, ...defined({ onHubBefore: earlier }) }
+}
+
+/** The way back from a commit that is not followed: it does not render, or the hub does not have all of it. */
+function revertOf(seen: Seen, results: readonly TrackResult[]): Pick<Status, 'revert'> {
+  const { source, commit, declared } = seen
+  if (commit === undefined || declared === undefined) return defined({ revert: source.status?.revert })
+  const followed = declared.kind === 'Failed' ? source.status?.rendered : onHubOf(seen, results).onHub
+  return defined({ revert: revertOfOne(followed, commit.parents) })
 }
 
 type Status = NonNullable<FleetSource['status']>
