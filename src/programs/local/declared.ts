@@ -4,6 +4,7 @@ import { titledIn } from '#sync/git/titled-in.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
@@ -16,6 +17,10 @@ import { exportCommit } from './repository.ts'
 const PACKED = 'artifacts'
 /** Exporting and packing a commit takes seconds. */
 const LONGEST_EXPORT_MS = 3_600_000
+
+/** Whether the commit is followed is decided later, and shown by its source. */
+export const packedLine = (commit: string, versions: number): string =>
+  `commit ${commit}: ${counted(versions, 'component version')} signed and packed`
 
 export interface DeclaredFilesDeps {
   readonly layout: Pick<Layout, 'root' | 'repository' | 'artifacts' | 'follows'>
@@ -71,7 +76,7 @@ export class DeclaredFiles {
     const { layout, print } = this.#deps
     const called = titledIn(openLocalRepository(layout.repository), commit)
     this.#running = this.serve(commit)
-      .then(async (versions) => print(`serving the ${versions} component versions of commit ${await called}`))
+      .then(async (versions) => print(packedLine(await called, versions)))
       .catch(async (cause: unknown) => {
         this.#refused = commit
         print(`cannot serve the components of commit ${await called}: ${messageOf(cause)}`)

@@ -1,7 +1,6 @@
 // The one-command local fleet: a hub and its business clusters on this machine, built from the same programs as production.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -13,7 +12,7 @@ import type { Pack } from './artifacts.ts'
 import { buildApart, manifestsBy, markedBuild } from '#install/package/build.ts'
 import { entryIn, sourcesOf, type Entries } from '#install/package/built.ts'
 import { programEnv } from './environment.ts'
-import { DeclaredFiles } from './declared.ts'
+import { DeclaredFiles, packedLine } from './declared.ts'
 import type { DebianTools } from '#providers/nspawn/debian.ts'
 import { type Driver, driverOf } from './driver.ts'
 import { writeAllContexts } from './all-contexts.ts'
@@ -314,9 +313,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     await declareHub(hub, layout, commit)
     print(`${since()}  programs are started`)
     const components = await patiently(patience, 'the signed components of the repository', packed)
-    print(
-      `${since()}  fleet at commit ${await commitNames(layout.repository)(commit)}: ${counted(components, 'component version')} signed and packed`,
-    )
+    print(`${since()}  ${packedLine(await commitNames(layout.repository)(commit), components)}`)
     const printLink = (link: string) => screen.pinForPerson(linkLine(link), HOW_TO_GET_A_LINK)
     page = options.check ? undefined : await options.console(withHub(clusters.clients), layout, { print, printLink })
     // Clusters that appeared while the console started.
