@@ -1,6 +1,6 @@
 // What a view shows while there is nothing to show, and what becomes of it: loading, empty, refused, missing, failed, offline, signed out.
 import { expect, test } from 'vitest'
-import type { HomeTopic, PipelineTopic, RepairsTopic } from '#console/protocol.ts'
+import type { CommitsTopic, HomeTopic, PipelineTopic, RepairsTopic } from '#console/protocol.ts'
 import { NOW } from './browser-path.ts'
 import { useBench } from './browser.ts'
 
@@ -33,6 +33,20 @@ test('a view without anything in it says what would fill it', async () => {
   await page.getByRole('heading', { name: 'No repairs' }).waitFor()
   await page.goto(`${bench.server.url}/#/pipeline`)
   await page.getByRole('heading', { name: 'No release yet' }).waitFor()
+})
+
+test('a console without the hub says where releases and commits are, and how to open it', async () => {
+  const { session } = bench.server
+  const members = session.clusters.filter(({ state, isHub }) => state === 'Connected' && !isHub)
+  bench.server.session = { ...session, clusters: members }
+  bench.server.change<PipelineTopic>('pipeline', (t) => ({ ...t, rows: [] }))
+  bench.server.change<CommitsTopic>('commits', (t) => ({ ...t, rows: [] }))
+  const page = await bench.open('#/pipeline')
+  for (const view of ['pipeline', 'commits', 'prepare']) {
+    await page.goto(`${bench.server.url}/#/${view}`)
+    await page.getByRole('heading', { name: 'Releases and commits are on the hub' }).waitFor()
+    await page.getByText('kubenode console --context HUB').waitFor()
+  }
 })
 
 test.each([

@@ -6,8 +6,9 @@ import { Page } from '../frame.ts'
 import type { CommitsTopic } from '../../protocol.ts'
 import type { CommitRow } from '../../topics.ts'
 import { Ago, Since } from '../parts/clock.ts'
+import { NothingOnHub } from '../parts/elsewhere.ts'
 import { Mark } from '../parts/mark.ts'
-import { Notice, shown } from '../parts/states.ts'
+import { shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
 import { commitTitled, ObjectLink, shortCommit } from '../parts/wait.ts'
@@ -30,7 +31,11 @@ export function Commits(): VNode {
       },
       shown(loaded, ({ rows }) =>
         rows.length === 0
-          ? h(Notice, { title: 'No commits yet' }, 'A FleetSource names the repository; its first commit appears here.')
+          ? h(
+              NothingOnHub,
+              { title: 'No commits yet' },
+              'A FleetSource names the repository; its first commit appears here.',
+            )
           : h(List, { rows }),
       ),
     )
@@ -53,7 +58,7 @@ export function Commits(): VNode {
     shown(loaded, () =>
       rows.length === 0
         ? h(
-            Notice,
+            NothingOnHub,
             { title: 'This commit is not known here' },
             'Sync has not read it, or it is older than the releases that are kept.',
           )

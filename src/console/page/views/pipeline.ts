@@ -9,8 +9,9 @@ import type { PipelineRow, PlaceRow, ReleaseRow, StageRow } from '../../topics.t
 import { CauseCard } from '../parts/cause-card.ts'
 import { causesOf } from '../parts/causes.ts'
 import { Ago, Since } from '../parts/clock.ts'
+import { NothingOnHub } from '../parts/elsewhere.ts'
 import { Mark } from '../parts/mark.ts'
-import { Notice, shown } from '../parts/states.ts'
+import { shown } from '../parts/states.ts'
 import { Table, byName } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
 import { Blocked, commitTitled, shortCommit } from '../parts/wait.ts'
@@ -74,7 +75,7 @@ export function Pipeline(): VNode {
     shown(loaded, () =>
       release === undefined
         ? h(
-            Notice,
+            NothingOnHub,
             { title: wanted === undefined ? 'No release yet' : 'This release does not exist' },
             wanted === undefined
               ? 'A release appears with the first commit that sync reads.'

@@ -7,8 +7,9 @@ import { Page } from '../frame.ts'
 import { post, type Loaded } from '../live/store.ts'
 import type { CommitsTopic } from '../../protocol.ts'
 import type { ChangeRequest, PreparedCommit, SourceName } from '../../prepared.ts'
+import { NothingOnHub } from '../parts/elsewhere.ts'
 import { PLAIN, PreparedPart } from '../parts/prepared-commit.ts'
-import { Notice, sentence, shown } from '../parts/states.ts'
+import { sentence, shown } from '../parts/states.ts'
 import { word } from '../parts/terminal.ts'
 import { withParams } from '../router.ts'
 import type { Route } from '../router.ts'
@@ -31,7 +32,7 @@ export function Prepare(): VNode {
       const sources = sourcesIn(rows)
       return sources.length === 0
         ? h(
-            Notice,
+            NothingOnHub,
             { title: 'No source to commit to' },
             'Sync has followed no commit of a FleetSource that you may read.',
           )
