@@ -124,10 +124,11 @@ export const remedyOperationJob = defineKind('RemedyOperationJob', 'kj', {
   selectable: ['.spec.node.name', '.spec.remedierRef.name', '.status.phase'],
   columns: [
     text('Node', '.spec.node.name'),
-    text('Rule', '.spec.remedierRef.name'),
-    whole('Rung', '.spec.rung'),
     PHASE,
     text('Outcome', '.status.outcome'),
+    // The name has both already.
+    wide(text('Rule', '.spec.remedierRef.name')),
+    wide(whole('Rung', '.spec.rung')),
     wide(text('Waiting', '.status.waitingFor.predicate')),
     wide(text('Permit', '.status.permitRef')),
   ],

@@ -40,6 +40,31 @@ test('figures are never shortened: where a row does not fit, each is a block', (
   expect(narrow).not.toContain('…')
 })
 
+test('columns that may go below a row do, as few of them as let the others fit whole, and say nothing where they have nothing', () => {
+  const rows = [
+    ['STARTED', 'COMMIT', 'RESULT', 'APPROVED-BY'],
+    ['02:03', '894b54656507 "three nodes" by Ada', 'Succeeded', '-'],
+    ['02:01', '7e2b3da01e10 "two nodes" by Eve', 'Failed', 'ada'],
+  ]
+  const style = { below: ['COMMIT', 'APPROVED-BY', 'RESULT'] }
+  expect(alignedRows(rows, 40, style).split('\n')).toEqual([
+    'STARTED   RESULT      APPROVED-BY',
+    '02:03     Succeeded   -',
+    '  COMMIT  894b54656507 "three nodes" by',
+    '            Ada',
+    '02:01     Failed      ada',
+    '  COMMIT  7e2b3da01e10 "two nodes" by',
+    '            Eve',
+  ])
+  expect(alignedRows(rows, 26, style).split('\n').slice(0, 3)).toEqual([
+    'STARTED   RESULT',
+    '02:03     Succeeded',
+    '  COMMIT       894b54656507',
+  ])
+  expect(alignedRows(rows, 26, style)).toContain('  APPROVED-BY  ada')
+  for (const most of [200, undefined]) expect(alignedRows(rows, most, style)).toBe(alignedRows(rows, most))
+})
+
 test('a time and a state are never shortened, and neither is the name behind a namespace', () => {
   const holds = [
     ['NAME', 'AUTHOR', 'UNTIL', 'AGE'],

@@ -53,6 +53,8 @@ export interface RowStyle {
   readonly isWhole?: boolean
   /** The first row has the column names; true if left out. */
   readonly hasHead?: boolean
+  /** Columns that go below their row, the first of these first, until the others fit whole. */
+  readonly below?: readonly string[]
 }
 
 /** One row. If nothing may be cut, a cell wider than its column pushes the others. */
@@ -71,10 +73,45 @@ export function alignedRow(row: readonly string[], widths: readonly number[], st
 }
 
 export function alignedRows(rows: readonly (readonly string[])[], most?: number, style: RowStyle = {}): string {
+  const lowered = most === undefined ? undefined : withBelow(rows, most, style)
+  if (lowered !== undefined) return lowered
   const widths = widthsOf(rows, style.isWhole === true ? undefined : most)
   if (most !== undefined && total(widths) > most) return blocks(rows, most, style)
   return rows.map((row) => alignedRow(row, widths, { ...style, isCut: most !== undefined })).join('\n')
 }
+
+/** What a cell without a value has, where an empty one would be a gap. */
+const NOTHING: ReadonlySet<string> = new Set(['', '-'])
+
+/** Undefined: all columns fit, or even fewer do not. */
+function withBelow(rows: readonly (readonly string[])[], most: number, style: RowStyle): string | undefined {
+  const [head = []] = rows
+  const { below = [], ...rest } = style
+  const lowered = below.filter((name) => head.includes(name))
+  const count = lowered.findIndex((_, n) => fits(without(rows, lowered.slice(0, n)), most))
+  const names = count === -1 ? lowered : lowered.slice(0, count)
+  const upper = without(rows, names)
+  if (names.length === 0 || !fits(upper, most)) return undefined
+  const left = Math.max(...names.map((name) => name.length))
+  const lines = alignedRows(upper, most, rest).split('\n')
+  return rows
+    .flatMap((row, n) => [
+      lines[n] ?? '',
+      ...names.flatMap((name) => {
+        const cell = row[head.indexOf(name)] ?? ''
+        if (n === 0 || NOTHING.has(cell)) return []
+        const label = `  ${name.padEnd(left)}  `
+        const [first = '', ...more] = wrapped(cell, Math.max(MIN_WIDTH, most - label.length))
+        return [`${label}${first}`, ...more.map((line) => `${' '.repeat(label.length)}${line}`)]
+      }),
+    ])
+    .join('\n')
+}
+
+const without = (rows: readonly (readonly string[])[], names: readonly string[]): readonly (readonly string[])[] =>
+  rows.map((row) => row.filter((_, i) => !names.includes(rows[0]?.[i] ?? '')))
+
+const fits = (rows: readonly (readonly string[])[], most: number): boolean => total(widthsOf(rows)) <= most
 
 /** Prints later rows in the first ones' columns. Reads the window width each time, since it may have shrunk. */
 export function laterRows(

@@ -22,6 +22,9 @@ import { printNoReleases } from './no-releases.ts'
 import type { FormOptions } from './show-release.ts'
 import { rolloutHistory } from './show-rollout.ts'
 
+/** On a narrow terminal, the longest first. */
+const BELOW = ['COMMIT', 'GATES', 'APPROVED-BY', 'RESULT', 'RELEASE-IS', 'DIGEST']
+
 /** A bare name is a cluster on the hub, and a set elsewhere. */
 async function withHistory(name: string, options: ServerOptions, io: Io): Promise<Named | undefined> {
   const search = { client: await connect(options, io), namespace: SYSTEM_NAMESPACE, command: 'history' }
@@ -63,6 +66,7 @@ export async function showFleetHistory(what: string | undefined, options: FormOp
     `${alignedRows(
       [head, ...rows].map((r) => r.map(printableLine)),
       io.width?.(),
+      { below: BELOW },
     )}\n`,
   )
 }

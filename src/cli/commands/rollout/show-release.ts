@@ -70,6 +70,7 @@ export async function showHistory(name: string | undefined, options: FormOptions
     `${alignedRows(
       rows.map((r) => r.map(printableLine)),
       io.width?.(),
+      { below: ['REVERTS', 'COMMIT'] },
     )}\n`,
   )
 }

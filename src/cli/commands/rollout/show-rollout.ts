@@ -70,11 +70,15 @@ export async function canaryStatus(name: string, options: ServerOptions, io: Io)
   if (rows.length > 0) printRows(io, ['MACHINE', 'COMPONENT', 'STATE', 'HEALTHY SINCE', 'MESSAGE'], rows)
 }
 
+/** On a narrow terminal, the longest first. */
+const BELOW = ['COMPONENTS', 'COMMIT', 'MESSAGE']
+
 function printRows(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): void {
   io.out(
     `${alignedRows(
       [head, ...rows].map((row) => row.map(printableLine)),
       io.width?.(),
+      { below: BELOW },
     )}\n`,
   )
 }
