@@ -131,7 +131,7 @@ export const commandLine = {
   KN1312: {
     cause: 'Neither an option, the environment nor the current folder names a cluster.',
     check: 'echo $KUBECONFIG, kubectl config get-contexts',
-    do: 'name one with --kubeconfig FILE, or start a local fleet with kubenode local up',
+    do: 'name one with --kubeconfig FILE; in the folder of a fleet, kubenode local up starts one that is found there',
   },
   KN1313: {
     cause: 'There is no object, or no component of the machine, with this name here.',

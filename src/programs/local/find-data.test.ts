@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startsAround } from './data-folder.ts'
 import { findData } from './find-data.ts'
 import { takeLock } from './lock.ts'
 import { fleetStatus } from './status.ts'
@@ -26,6 +27,23 @@ describe('the data folder', () => {
     mkdirSync(join(dir, 'src/deep/.kubenode'))
     expect(findData(join(dir, 'src/deep'))).toBe(join(dir, '.kubenode'))
   })
+})
+
+describe('a fleet that is started is found from here', () => {
+  const git = (folder: string) => mkdirSync(join(folder, '.git'), { recursive: true })
+  test.each<readonly [string, string, boolean]>([
+    ['in a folder with the data of one', '.kubenode/repository', true],
+    ['in a fleet of a user', 'own/fleet', true],
+    ['in a repository of something else', 'other', false],
+  ])('%s', (_, from, want) => {
+    for (const folder of [from, '.git', 'own/fleet', 'other']) mkdirSync(join(dir, folder), { recursive: true })
+    writeFileSync(join(dir, 'own/fleet/main.ts'), '')
+    git(join(dir, 'own'))
+    if (from.startsWith('.kubenode')) writeFileSync(join(dir, '.kubenode/fleet.json'), '{}')
+    expect(startsAround(join(dir, from))).toBe(want)
+  })
+
+  test('in the checkout, whose demo it is', () => expect(startsAround(import.meta.dirname)).toBe(true))
 })
 
 const wait = (data: string, waitMs: number, waits: string[]) =>

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, normalize, resolve } from 'node:path'
 import { readBoundedText } from '#lib/bounded-file.ts'
 import { defined } from '#lib/defined.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { type ErrorMessage, KubeNodeError } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { type AnswerBounds, HttpKubeClient } from '#kube/http/client.ts'
@@ -61,8 +61,14 @@ export async function chosenConnection({ file, context, env, cwd, root, show }: 
     const connection = await connectionOf(found.file, context, { show })
     return { ...connection, unnamed: found.called, place: placeIn(found.called, connection) }
   }
-  if (!isInPod(env)) throw new KubeNodeError(runErrors.KN1312({ home: homeKubeconfig(env) ?? '~/.kube/config' }))
+  if (!isInPod(env)) throw new KubeNodeError(await unchosen({ home: homeKubeconfig(env) ?? '~/.kube/config' }, cwd))
   return podConnection(env, root)
+}
+
+/** A local fleet that starts elsewhere would not be chosen here afterwards. */
+async function unchosen(seen: { readonly home: string }, cwd: string): Promise<ErrorMessage> {
+  const { startsAround } = await import('../local/data-folder.ts')
+  return startsAround(cwd) ? runErrors.KN1312_fleet(seen) : runErrors.KN1312(seen)
 }
 
 export const podConnection = (env: Environment, root?: string): Connection => ({

@@ -40,7 +40,11 @@ export const runErrors = errorTable({
   },
   KN1312: {
     text: 'cannot choose a cluster: no kubeconfig is named, {home} names no cluster, and no local fleet runs around this folder',
-    next: 'name one with --kubeconfig FILE or KUBECONFIG; kubenode local up starts one in the folder of a fleet',
+    next: 'name one with --kubeconfig FILE or KUBECONFIG',
+  },
+  KN1312_fleet: {
+    text: 'cannot choose a cluster: no kubeconfig is named, {home} names no cluster, and the local fleet of this folder does not run',
+    next: 'start it with kubenode local up, or name a kubeconfig with --kubeconfig FILE or KUBECONFIG',
   },
   KN1002_twoClusters: {
     text: 'cannot choose a cluster: {first} and {second} are both there',
