@@ -72,6 +72,8 @@ test('a base that is named is the one compared with, and an edit that fails is c
   commit('corrected')
   const named = await plan('--base', 'HEAD~1')
   expect([named.code, named.err]).toEqual([2, expect.stringMatching(/KN7102: cannot render commit \S+ "broken"/)])
+  // It was printed by that command.
+  expect(named.err).not.toContain('kubenode plan')
   edit(['a'], 'this is no code')
   const dirty = await plan('--dirty')
   expect([dirty.code, dirty.err]).toEqual([2, expect.stringMatching(/KN7102: cannot render the work tree: /)])

@@ -58,11 +58,13 @@ export async function reportTest(options: RulesAsked, io: Io): Promise<void> {
 /** Exits with 2 if there is a problem. */
 export async function reportLint(options: RulesAsked, io: Io): Promise<void> {
   const files = await load(options, io)
-  const findings = files.flatMap(({ path, casesPath, problems, caseProblems, notes }) => [
+  const all = files.flatMap(({ path, casesPath, problems, caseProblems, notes }) => [
     ...problems.map((message) => ({ path, message, isNote: false })),
     ...caseProblems.map((message) => ({ path: casesPath, message, isNote: false })),
     ...notes.map((message) => ({ path, message, isNote: true })),
   ])
+  // A file that does not load is also the problem of each rule that imports it.
+  const findings = [...new Map(all.map((f) => [`${f.path}\n${f.message}`, f])).values()]
   print(io, options, {
     data: findings,
     lines: findings.map((f) => `${f.path}: ${f.isNote ? 'note: ' : ''}${f.message}`),

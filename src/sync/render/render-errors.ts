@@ -8,7 +8,7 @@ export const renderErrors = errorTable({
   },
   KN7102: {
     text: 'cannot render {what}: the fleet fails{place}: {why}',
-    next: 'correct the fleet; kubenode plan renders it on this machine',
+    next: 'correct the fleet',
   },
   KN7103: {
     text: 'cannot render {what}: an import of the fleet fails{place}: {why}',

@@ -178,6 +178,25 @@ describe('a folder in which little is right', () => {
     expect(stdout).not.toMatch(/^cut\.cases\.ts/m)
   })
 
+  test('a broken file that several rules import is one problem', () => {
+    const shared = mkdtempSync(join(tmpdir(), 'kubenode-shared-rules-'))
+    symlinkSync(join(ROOT, 'package.json'), join(shared, 'package.json'))
+    writeFileSync(join(shared, 'cut.ts'), '\n\nexport const cut = {')
+    for (const name of ['cut', 'one', 'two'])
+      writeFileSync(
+        join(shared, `${name}.cases.ts`),
+        `import { cut } from './cut.ts'; export const rule = cut; export const cases = []`,
+      )
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(ROOT, 'src/cli/main.ts'), 'rules', 'lint', '-d', '.'],
+      { cwd: shared, encoding: 'utf8' },
+    )
+    rmSync(shared, { recursive: true })
+    expect(stdout.match(/cannot load cut\.ts/g)).toHaveLength(1)
+    expect(stderr).toContain('3 rules, 1 problem\n')
+  })
+
   test('what cannot be tested has failed its test', async () => {
     const { code, out, err } = await cli(broken, 'test', '-d', '.')
     expect([code, err]).toEqual([1, '1 of 6 cases passed\n'])
