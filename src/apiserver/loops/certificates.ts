@@ -10,6 +10,7 @@ import { readSigningRequest, type SigningRequest } from '#lib/x509/read-request.
 import { hasCondition } from '../builtin/certificate-request.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { storeObject } from '../storage/internal-write.ts'
+import type { Stored } from '../storage/stored.ts'
 
 const REQUESTS = 'certificates.k8s.io/certificatesigningrequests'
 const CLIENT = 'kubernetes.io/kube-apiserver-client'
@@ -22,17 +23,43 @@ type Fields = Readonly<Record<string, unknown>>
 const fields = (v: unknown): Fields => (isObject(v) ? v : {})
 const texts = (v: unknown): readonly string[] => (Array.isArray(v) ? v.map(String) : [])
 
-export async function signCertificates(parts: ServerParts): Promise<void> {
-  for (const s of parts.store.collection(REQUESTS).snapshot()) {
-    const csr = s.value
-    if (
-      fields(csr['status'])['certificate'] !== undefined ||
-      hasCondition(csr, 'Denied') ||
-      hasCondition(csr, 'Failed')
-    )
-      continue
-    if (hasCondition(csr, 'Approved')) await sign(parts, csr)
-    else await approveKubelet(parts, csr)
+export class CertificateSigner {
+  readonly #parts: ServerParts
+  /** Pending requests of kubelets: many may wait for a day, and each change of a request causes a pass over all. Undefined: unreadable. */
+  readonly #read = new WeakMap<Stored, SigningRequest | undefined>()
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts
+  }
+
+  async look(): Promise<void> {
+    for (const s of this.#parts.store.collection(REQUESTS).snapshot()) {
+      const csr = s.value
+      if (
+        fields(csr['status'])['certificate'] !== undefined ||
+        hasCondition(csr, 'Denied') ||
+        hasCondition(csr, 'Failed')
+      )
+        continue
+      if (hasCondition(csr, 'Approved')) await sign(this.#parts, csr)
+      else if (fields(csr['spec'])['signerName'] === KUBELET_CLIENT)
+        await approveKubelet(this.#parts, csr, this.#requestOf(s))
+    }
+  }
+
+  #requestOf(stored: Stored): SigningRequest | undefined {
+    if (!this.#read.has(stored)) this.#read.set(stored, readable(pemOf(stored.value)))
+    return this.#read.get(stored)
+  }
+}
+
+function readable(pem: string): SigningRequest | undefined {
+  try {
+    return readSigningRequest(pem)
+  } catch (e) {
+    // Left for a user to decide.
+    if (e instanceof Error) return undefined
+    throw e
   }
 }
 
@@ -108,19 +135,10 @@ function requestProblem(signer: string, request: SigningRequest, usages: readonl
 }
 
 /** A kubelet's own client certificate, for permitted requesters: bootstrappers, and nodes for themselves. */
-async function approveKubelet(parts: ServerParts, csr: KubeObject): Promise<void> {
+async function approveKubelet(parts: ServerParts, csr: KubeObject, request: SigningRequest | undefined): Promise<void> {
   const { store, clock, authorizer } = parts
   const spec = fields(csr['spec'])
-  if (spec['signerName'] !== KUBELET_CLIENT) return
-  let request: SigningRequest
-  try {
-    request = readSigningRequest(pemOf(csr))
-  } catch (e) {
-    // left for a user to decide
-    if (e instanceof Error) return
-    throw e
-  }
-  if (requestProblem(KUBELET_CLIENT, request, texts(spec['usages'])) !== undefined) return
+  if (request === undefined || requestProblem(KUBELET_CLIENT, request, texts(spec['usages'])) !== undefined) return
   const user = askerOf(spec)
   const kind = user.name === request.commonName ? 'selfnodeclient' : 'nodeclient'
   const attributes = {

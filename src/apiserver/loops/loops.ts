@@ -3,7 +3,7 @@ import type { Logger } from '#lib/log.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { furnishNamespaces } from './accounts.ts'
 import { countBudgets } from './budgets.ts'
-import { signCertificates } from './certificates.ts'
+import { CertificateSigner } from './certificates.ts'
 import { GarbageCollector } from './garbage.ts'
 import { startLoop, type Loop, type LoopSpec } from './loop.ts'
 import { settleNamespaces } from './namespaces.ts'
@@ -58,7 +58,12 @@ function specOf(name: LoopName, parts: ServerParts, log: Logger): LoopSpec {
     case 'pruning':
       return spec(MINUTE_MS, MINUTE_MS, [], prune)
     case 'certificates':
-      return spec(SOON_MS, MINUTE_MS, ['certificates.k8s.io/certificatesigningrequests'], signCertificates)
+      return spec(
+        SOON_MS,
+        MINUTE_MS,
+        ['certificates.k8s.io/certificatesigningrequests'],
+        lookWith(new CertificateSigner(parts)),
+      )
     case 'nodes':
       return spec(5 * SECOND_MS, 5 * SECOND_MS, [], lookWith(new NodeWatch(parts)))
     case 'budgets':

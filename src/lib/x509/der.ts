@@ -81,9 +81,13 @@ export function inside(value: DerValue | undefined, tag: number = TAG.sequence):
   return readDer(value.content)
 }
 
+/** Twice the longest known ones. The time to read a number grows with the square of its length. */
+const LONGEST_ID = 128
+
 /** An object identifier in dotted form; throws a SyntaxError for anything else. */
 export function dottedId(value: DerValue | undefined): string {
   const last = value?.content.at(-1)
+  if ((value?.content.length ?? 0) > LONGEST_ID) throw broken('an object identifier longer than any')
   if (value?.tag !== TAG.objectId || last === undefined || last >= 0x80) throw broken('no object identifier')
   const numbers: bigint[] = []
   let open = 0n

@@ -78,3 +78,10 @@ test.each([
 test.each(['', '2a86', '2a8001', '80'])('the identifier %j is refused', (hex) => {
   expect(() => dottedId(readDer(objectId(hex))[0])).toThrow(SyntaxError)
 })
+
+/** Who may ask for a certificate would otherwise keep the reader busy for as long as it takes to compute the square of this length. */
+test('an identifier that is longer than any is refused before its numbers are read', () => {
+  const long = (bytes: number): string => `2a${'ff'.repeat(bytes - 2)}01`
+  expect(dottedId(readDer(objectId(long(128)))[0])).toMatch(/^1\.2\.\d+$/)
+  expect(() => dottedId(readDer(objectId(long(129)))[0])).toThrow('longer than any')
+})
