@@ -108,3 +108,18 @@ describe('outcomes', () => {
     ).toEqual([false, false, false])
   })
 })
+
+it.each<[string, object, object]>([
+  ['a text in place of causes', { details: { causes: 'FieldManagerConflict' } }, { causes: [] }],
+  [
+    'causes that are no objects',
+    { details: { causes: [null, 7, { reason: 'x', field: {} }] } },
+    { causes: [{ reason: 'x' }] },
+  ],
+  ['a wait that is no number', { details: { retryAfterSeconds: 'soon' } }, { retryAfterMs: undefined }],
+  ['a name that is no text', { details: { name: {}, uid: 'u' } }, { details: { uid: 'u' } }],
+  ['a reason without an end', { reason: 'x'.repeat(1_000) }, { reason: `${'x'.repeat(100)}…` }],
+])('of a Status with %s, only what has the form of one counts', (_, fields, expected) => {
+  const status = statusFrom(409, { kind: 'Status', message: 'said', reason: 'Conflict', ...fields })
+  expect(new ApiError(status, { action: 'update', target: 'machines.kubenode.io/m-1' })).toMatchObject(expected)
+})

@@ -21,6 +21,8 @@ export interface CallContext {
 
 /** Longer server messages are cut: an admission webhook may send pages. */
 const MAX_MESSAGE = 2_000
+/** Reasons are single words. */
+const MAX_REASON = 100
 
 /** A server that rejects the identity treats the client as anonymous and then only reports missing rights. */
 export const withIdentityHint = (text: string): string =>
@@ -136,17 +138,27 @@ export function failure(code: number, message: string, details?: Status['details
 /** Reads a Status from a response. Proxies and load balancers may send anything, so assume nothing. */
 export function statusFrom(code: number, body: unknown): Status {
   if (isObject(body) && body['kind'] === 'Status') {
-    const details = isObject(body['details']) ? (body['details'] as Status['details']) : undefined
-    const text = typeof body['code'] === 'number' ? body['code'] : code
-    const message = typeof body['message'] === 'string' ? body['message'] : `HTTP status ${code}`
-    return failure(
-      text,
-      message,
-      details,
-      typeof body['reason'] === 'string' && body['reason'] !== '' ? body['reason'] : reasonOf(text),
-    )
+    const own = typeof body['code'] === 'number' ? body['code'] : code
+    const message = textOf(body['message']) ?? `HTTP status ${code}`
+    return failure(own, message, detailsOf(body['details']), cut(textOf(body['reason']) || reasonOf(own), MAX_REASON))
   }
   return failure(code, `HTTP status ${code} without a Status`)
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+function detailsOf(details: unknown): Status['details'] {
+  if (!isObject(details)) return undefined
+  const { causes, retryAfterSeconds: seconds } = details
+  const texts = (of: Readonly<Record<string, unknown>>, names: readonly string[]) =>
+    defined(Object.fromEntries(names.map((name) => [name, textOf(of[name])])))
+  return {
+    ...texts(details, ['name', 'group', 'kind', 'uid']),
+    ...(Array.isArray(causes) && {
+      causes: causes.filter(isObject).map((cause) => texts(cause, ['reason', 'message', 'field'])),
+    }),
+    ...(typeof seconds === 'number' && { retryAfterSeconds: seconds }),
+  }
 }
 
 const is = (e: unknown, code: number): boolean => e instanceof ApiError && e.status === code

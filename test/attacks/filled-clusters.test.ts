@@ -21,21 +21,25 @@ let asked: string[]
 let sent: number[]
 let objects: readonly object[]
 let isHonest: boolean
+/** What each request is refused with, if it is. */
+let refusal: string | undefined
 
 beforeEach(async () => {
   asked = []
   sent = []
   isHonest = true
+  refusal = undefined
   server = createServer(({ url = '/' }, answer) => {
     const { searchParams: query } = new URL(url, 'http://cluster')
     const [from, limit] = [Number(query.get('continue') ?? 0), Number(query.get('limit') ?? objects.length)]
     asked.push(`${from}+${limit}`)
+    answer.on('error', () => undefined)
+    if (refusal !== undefined) return answer.writeHead(403, { 'content-type': 'application/json' }).end(refusal)
     const end = isHonest ? from + limit : objects.length
     const more = isHonest && end < objects.length ? { continue: String(end) } : {}
     const text = JSON.stringify({ metadata: { resourceVersion: '1', ...more }, items: objects.slice(from, end) })
     sent.push(text.length)
-    answer.on('error', () => undefined)
-    answer.writeHead(200, { 'content-type': 'application/json' }).end(text)
+    return answer.writeHead(200, { 'content-type': 'application/json' }).end(text)
   })
   await new Promise<void>((listening) => void server.listen(0, '127.0.0.1', listening))
   const { port } = server.address() as AddressInfo
@@ -102,5 +106,17 @@ describe('a cluster that is filled to end the program', () => {
     await expect(client.get(CONFIG_MAPS, { namespace: 'default', name: 'o-0' })).rejects.toThrow(/^KN2005/)
     await expect(client.raw({ method: 'GET', path: '/metrics' })).rejects.toThrow(/^KN2005/)
     expect(asked).toHaveLength(2)
+  })
+
+  test('has a refusal read up to a bound, and counted as a refusal', async () => {
+    const status = (chars: number) =>
+      JSON.stringify({ kind: 'Status', message: 'not you', reason: 'Forbidden', code: 403, fill: 'x'.repeat(chars) })
+    refusal = status(8 * KIB)
+    const reads = () => client.get(CONFIG_MAPS, { namespace: 'default', name: 'o-0' })
+    await expect(reads()).rejects.toThrow(/^KN2403: .*Forbidden: not you/)
+    refusal = status(4_096 * KIB)
+    await expect(reads()).rejects.toThrow(/^KN2403: .*Forbidden: HTTP status 403 with more than 1048576 characters/)
+    await expect(client.watch(CONFIG_MAPS).next()).rejects.toThrow(/^KN2403: .* with more than 1048576 characters/)
+    expect(asked).toHaveLength(3)
   })
 })

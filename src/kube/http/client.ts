@@ -5,7 +5,7 @@ import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { isObject } from '#lib/json.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
-import type { KubeObject } from '#api/schema/object.ts'
+import type { KubeObject, Status } from '#api/schema/object.ts'
 import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 import { objectKey } from '#api/schema/object-meta.ts'
 import type {
@@ -22,7 +22,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from '../client.ts'
-import { ApiError, ConnectionError, statusFrom } from '../errors.ts'
+import { ApiError, ConnectionError, failure, isTooLong, statusFrom } from '../errors.ts'
 import {
   collectionCall,
   deleteBody,
@@ -83,6 +83,9 @@ export interface AnswerBounds {
   /** A list that is kept as a whole. */
   readonly listed: number
 }
+
+/** A refusal repeats at most a part of what was sent. Any server may refuse, so its text has the same bound for all of them. */
+const MAX_REFUSAL_LENGTH = 1024 * 1024
 
 /** How long a user waits without a message. */
 export const SLOW_MS = 3_000
@@ -367,14 +370,23 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async #refusal(request: WireRequest, response: WireResponse, call: ApiCall): Promise<ApiError> {
-    const text = await bodyText(request, response)
-    return new ApiError(statusFrom(response.status, parsedOr(text)), {
+    return new ApiError(await this.#statusOf(request, response), {
       action: call.action,
       target: call.target,
       requestId: response.requestId,
       retryAfterMs: parseRetryAfter(headerOf(response.headers, 'retry-after'), this.#clock.now()),
       sensitive: call.type?.plural === 'secrets' || call.subresource === 'token',
     })
+  }
+
+  async #statusOf(request: WireRequest, response: WireResponse): Promise<Status> {
+    const { status } = response
+    try {
+      return statusFrom(status, parsedOr(await bodyText(request, response, MAX_REFUSAL_LENGTH)))
+    } catch (e) {
+      if (!isTooLong(e)) throw e
+      return failure(status, `HTTP status ${status} with more than ${MAX_REFUSAL_LENGTH} characters`)
+    }
   }
 
   #wire(call: ApiCall): WireRequest {
