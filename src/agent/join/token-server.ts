@@ -7,6 +7,9 @@ import type { Identity, TokenPair } from './identity.ts'
 import { openedToken } from './request.ts'
 
 const PATIENCE_MS = 5_000
+/** Many times a sealed token. Whoever took the key of an artifact server may send any amount. */
+const MAX_ANSWER = 64 * 1024
+const BOUNDS = { parsed: MAX_ANSWER, text: MAX_ANSWER, listed: MAX_ANSWER }
 
 /** Undefined where there are no such servers. */
 export function tokenServer(
@@ -19,7 +22,7 @@ export function tokenServer(
     ...(artifactCa !== undefined && { ca: { data: artifactCa } }),
     ...(proxy !== undefined && { proxy: proxyEnv(proxy) }),
   }
-  return new HttpKubeClient(connection, options)
+  return new HttpKubeClient(connection, { ...options, bounds: BOUNDS })
 }
 
 /** Undefined when there is no token for this key, or no server is reachable: the connection asks again later. */
