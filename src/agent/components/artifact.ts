@@ -52,12 +52,14 @@ async function isWhole(files: Files, path: string, { sha256, size }: Artifact): 
 }
 
 async function fetchTo(
-  { files, dir, fetcher }: ArtifactDeps,
+  deps: ArtifactDeps,
   place: string,
-  { sha256, size }: Artifact,
+  artifact: Artifact,
   path: string,
   signal: AbortSignal,
 ): Promise<void> {
+  const { files, dir, fetcher } = deps
+  const { sha256, size } = artifact
   const partial = `${path}${PARTIAL}`
   await makeFolderDurably(files, artifactsFolder(dir))
   await files.remove(path)
@@ -77,17 +79,16 @@ async function fetchTo(
   if (got !== size || digest !== sha256) {
     // A short file can be resumed; a wrong one may be wrong from the first byte.
     if (got >= size) await files.remove(partial)
+    // The beginning may come from another place. Otherwise a place with another file would keep every mirror from serving this one.
+    if (got >= size && from > 0) return fetchTo(deps, place, artifact, path, signal)
     throw new KubeNodeError(
       agentErrors.KN8012({ place, got, digest: digest.slice(0, 12), size, sha256: sha256.slice(0, 12) }),
       // A dropped connection leaves a short file. If the file is complete, a retry gives the same digest.
-      {
-        retry: got < size || from > 0 ? 'later' : 'never',
-        ...(got < size && { data: { reason: 'FetchFailed' } }),
-      },
+      got < size ? { retry: 'later', data: { reason: 'FetchFailed' } } : { retry: 'never' },
     )
   }
   await files.rename(partial, path)
-  await files.syncFolder(artifactsFolder(dir))
+  return files.syncFolder(artifactsFolder(dir))
 }
 
 /** Resumes an earlier download. The digest of the whole file shows whether the pieces fit. */

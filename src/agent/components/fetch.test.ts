@@ -207,6 +207,17 @@ describe('F32 a place that', () => {
     expect([found.got, asked]).toEqual([true, ['/artifacts/a', '/artifacts/bad', '/artifacts/good']])
   })
 
+  test.each<[string, Handler]>([
+    ['a shorter file', (_q, r) => void r.end(other.subarray(0, 60_000))],
+    ['a longer file', (_q, r) => void r.end(Buffer.concat([other, other]))],
+    ['a file that breaks off', (_q, r) => void r.write(other.subarray(0, 60_000), () => r.destroy())],
+  ])('has %s of other content, each time, keeps no mirror from serving it whole', async (_, first) => {
+    const handler: Handler = (request, response) => (request.url === '/artifacts/a' ? first : ranged)(request, response)
+    expect(await bring(handler, { more: { mirrors: ['b'] } })).toMatchObject({ got: true })
+    // From the end of what came before, and then from the beginning.
+    expect(asked.slice(-2).map((a) => a.replace(/\d+-$/, 'N-'))).toEqual(['/artifacts/b bytes=N-', '/artifacts/b'])
+  })
+
   test('is not asked for content that is here already, unless it was modified', async () => {
     const files = new MemoryFiles()
     await bring(ranged, { files })
