@@ -94,10 +94,14 @@ type Check = (v: Readonly<Record<string, unknown>>) => boolean
 const isNumber = (v: unknown): boolean => typeof v === 'number' && Number.isFinite(v)
 /** In the year 2223. A row is found by a multiple of its time, which must be an exact number. */
 const MAX_MOMENT = 8e12
-const isMoment = (v: unknown): boolean => typeof v === 'number' && v >= 0 && v <= MAX_MOMENT
+const isMoment = (v: unknown): boolean => isWhole(v) && Number(v) <= MAX_MOMENT
+/** The file has it as an integer. */
+const isWhole = (v: unknown): boolean => Number.isSafeInteger(v) && Number(v) >= 0
 /** Of another clock, so of any year that a date may have. */
 const isReported = (v: unknown): boolean => typeof v === 'number' && Math.abs(v) <= MAX_DATE
 const MAX_DATE = 8.64e15
+/** As in Kubernetes, where no name has a line break. */
+const isName = (v: unknown): boolean => isText(v) && !/\p{Cc}/u.test(v)
 /** An import writes to a file of this name. */
 const FILE_NAME = /^[^./\\\p{Cc}][^/\\\p{Cc}]{0,199}$/u
 const isFileName = (v: unknown): boolean => isText(v) && FILE_NAME.test(v)
@@ -116,7 +120,7 @@ const maybe = (v: unknown, is: (v: unknown) => boolean): boolean => v === undefi
 
 const CHECKS: Readonly<Record<string, Check>> = {
   head: (v) => FORMATS.has(v['format']) && isFileName(v['cluster']) && isMoment(v['from']) && isMoment(v['to']),
-  subject: (v) => isNumber(v['id']) && ['kind', 'namespace', 'name', 'uid'].every((key) => isText(v[key])),
+  subject: (v) => isNumber(v['id']) && ['kind', 'namespace', 'name', 'uid'].every((key) => isName(v[key])),
   row: (v) =>
     isMoment(v['observed']) && isNumber(v['subject']) && isText(v['topic']) && maybe(v['reported'], isReported),
   gap: (v) =>
@@ -127,7 +131,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     Object.hasOwn(GAP_REASONS, String(v['why'])),
   deed: (v) =>
     isObject(v['deed']) &&
-    isNumber(v['deed']['n']) &&
+    isWhole(v['deed']['n']) &&
     isMoment(v['deed']['observed']) &&
     maybe(v['deed']['what'], isText) &&
     ['who', 'did', 'object'].every((key) => isText(fieldsOf(v['deed'])[key])),

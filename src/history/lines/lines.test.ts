@@ -184,6 +184,10 @@ const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(dept
 test.each([
   lineText({ ...ROW, observed: 1e300 }),
   lineText({ ...ROW, observed: -1 }),
+  lineText({ ...ROW, observed: 1.5 }),
+  '{"line":"subject","id":1,"kind":"Node","namespace":"","name":"a\\nforged","uid":"u"}',
+  '{"line":"deed","deed":{"n":1.5,"observed":1,"who":"a","did":"b","object":"c"}}',
+  '{"line":"deed","deed":{"n":1e300,"observed":1,"who":"a","did":"b","object":"c"}}',
   lineText({ ...ROW, value: nested(100_000) }),
   '{"line":"deed","deed":{"n":1,"observed":1,"who":"a"}}',
 ])('no reader gets to see a bad line (%#)', (line) => {

@@ -1,12 +1,12 @@
 // Opens the file of a history for its recorder or for readers. The recorder moves a damaged file aside and starts a new one: a history that cannot be read must not
 // block new recording.
-import { chmodSync, existsSync, readdirSync, renameSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makePrivateFolder } from '#lib/private-folder.ts'
 import { historyErrors } from '../history-errors.ts'
-import { LAYOUT, brought, pragma } from './layout.ts'
+import { LAYOUT, brought, pragma, strangeIn } from './layout.ts'
 
 const SUFFIX = '.history.db'
 /** How long a reader waits for a checkpoint of the recorder. */
@@ -58,6 +58,7 @@ function damageOf(file: string): string | undefined {
     if (pragma(db, 'user_version') > LAYOUT) return undefined
     const seen = db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
     if (seen !== 'ok') return String(seen)
+    if (pragma(db, 'user_version') === LAYOUT) return strangeIn(db)
     return pragma(db, 'user_version') === 0 && pragma(db, 'schema_version') > 0
       ? 'it is the database of another program'
       : undefined
@@ -82,9 +83,13 @@ export function openForReading(folder: string, cluster: string): DatabaseSync {
   if (!existsSync(file)) throw new KubeNodeError(historyErrors.KN17003({ folder }))
   let db: DatabaseSync | undefined
   try {
+    // A pipe would be waited for.
+    if (!statSync(file).isFile()) throw new KubeNodeError(historyErrors.KN17004({ file, why: 'it is no plain file' }))
     db = new DatabaseSync(file, { readOnly: true, timeout: READ_WAIT_MS })
     const seen = pragma(db, 'user_version')
     if (seen !== LAYOUT) throw new KubeNodeError(historyErrors.KN17001({ file, seen, known: LAYOUT }))
+    const why = strangeIn(db)
+    if (why !== undefined) throw new KubeNodeError(historyErrors.KN17004({ file, why }))
     return db
   } catch (e) {
     db?.close()

@@ -40,6 +40,23 @@ const LINKS = `
   CREATE TABLE link (name TEXT NOT NULL, subject INTEGER NOT NULL, PRIMARY KEY (name, subject)) WITHOUT ROWID;
   CREATE TABLE deed_name (name TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (name, n)) WITHOUT ROWID;`
 
+const NAMES = [...(TABLES + LINKS).matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name)
+
+/** Why it is not the file of a recorder, whatever its layout says. A view in place of a table could keep a reader busy forever. */
+export function strangeIn(db: DatabaseSync): string | undefined {
+  const types = new Map(
+    db
+      .prepare('SELECT name, type FROM sqlite_schema')
+      .all()
+      .map(({ name, type }) => [String(name), String(type)]),
+  )
+  const missing = NAMES.find((name) => types.get(name ?? '') !== 'table')
+  if (missing !== undefined) return `it has no table ${missing}`
+  return [...types.values()].some((type) => type === 'view' || type === 'trigger')
+    ? 'it has views or triggers, which no recorder makes'
+    : undefined
+}
+
 /** Migrations, each from one layout to the next. */
 const MIGRATIONS: Readonly<Record<number, (db: DatabaseSync) => void>> = {
   1: (db) => {

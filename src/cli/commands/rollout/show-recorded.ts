@@ -100,7 +100,7 @@ function notRecorded(readers: readonly HistoryReader[], kind: string, what: stri
   const near = known.filter((k) => k.startsWith(name.slice(0, 3))).slice(0, 3)
   const some = near.length > 0 ? near : known.slice(0, 3)
   return new KubeNodeError(
-    historyErrors.KN17005({ what, known: some.length === 0 ? 'nothing of that kind' : some.join(', ') }),
+    historyErrors.KN17005({ what, known: some.length === 0 ? 'nothing of that kind' : printableLine(some.join(', ')) }),
   )
 }
 
