@@ -6,6 +6,7 @@ import type { ResourceType } from '#api/schema/resource.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import type { KubeClient } from './client.ts'
 import { Delivery, type Handler, type HandlerOptions } from './delivery.ts'
+import type { KeptShare } from './kept-bound.ts'
 import { Reflector, type ReflectorNotice, type Selection } from './reflector.ts'
 import type { Change } from './replica.ts'
 import { Store, type Indexer, type Objects, type ReadonlyStore } from './store.ts'
@@ -20,6 +21,8 @@ export interface InformerOptions<T extends KubeObject> {
   readonly selection?: Selection
   readonly indexers?: Readonly<Record<string, Indexer<T>>>
   readonly transform?: (object: T) => T
+  /** Bounds what is kept of a server whose administrators are others. */
+  readonly kept?: KeptShare
   /** Where objects are kept: a Map, unless there are millions to store compactly. */
   readonly objects?: Objects<T>
   readonly notice?: (notice: InformerNotice) => void

@@ -34,6 +34,10 @@ export const kubeErrors = errorTable({
     text: 'cannot list {plural}: all of them have more than {maxLength} characters',
     next: 'no cluster has as many; check who writes them there',
   },
+  KN2005_kept: {
+    text: 'cannot keep the objects of this cluster: they have more than {maxLength} characters',
+    next: 'no cluster has as many; check who writes them there',
+  },
   KN1314_content: {
     text: 'cannot {action} {target}: the response is {seen}',
     next: "check that the address is an API server and not a proxy's login page",

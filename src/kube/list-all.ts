@@ -4,15 +4,13 @@ import { qualifiedPlural, type ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient, ListOptions, ListPage } from './client.ts'
 import { ConnectionError, isTooLong } from './errors.ts'
 import { kubeErrors } from './kube-errors.ts'
+import { FEWER } from './page-size.ts'
 import { defined } from '#lib/defined.ts'
 
 /** Like kubectl: a page of large objects stays within some megabytes. */
 const PAGE = 500
 
 type Options = Omit<ListOptions, 'limit' | 'continue'>
-
-/** Where a page has more than the client reads, each is asked for with fewer objects. */
-const FEWER = 4
 
 /** Some servers end a list with an empty token, others with none. */
 export async function* listPages<T extends KubeObject>(

@@ -5,6 +5,8 @@ import type { KubeObject } from '#api/schema/object.ts'
 const MAX_PAGE = 500
 /** The first page is small, because object sizes are not known yet. */
 export const FIRST_PAGE = 100
+/** Where a page has more than the client reads, each is asked for with fewer objects. */
+export const FEWER = 4
 const MIN_PAGE = 20
 /** JSON bytes per page; parsing briefly holds about three times this. */
 const PAGE_BYTES = 700_000

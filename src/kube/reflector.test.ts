@@ -12,7 +12,10 @@ import {
   type Call,
   type FaultPort,
 } from '#test/doubles/kube/faults.ts'
+import { ConnectionError } from './errors.ts'
 import { createInformer, type Informer, type InformerNotice, type InformerOptions } from './informer.ts'
+import { KeptBound } from './kept-bound.ts'
+import { kubeErrors } from './kube-errors.ts'
 
 const NODE = coreKind('Node')
 const ACTOR = 'controller'
@@ -37,7 +40,7 @@ function world(options: Partial<InformerOptions<KubeObject>> = {}, bookmarkEvery
     },
   }
   fake.faults = counting
-  const start = () => {
+  const start = (more: Partial<InformerOptions<KubeObject>> = {}) => {
     const informer = createInformer({
       client: fake.client({ actor: ACTOR }),
       type: NODE,
@@ -45,6 +48,7 @@ function world(options: Partial<InformerOptions<KubeObject>> = {}, bookmarkEvery
       random: seededRandom(9),
       notice: (n) => notices.push(n),
       ...options,
+      ...more,
     })
     void informer.run(stop.signal)
     return informer
@@ -579,6 +583,61 @@ describe('a list from time to time', () => {
     await clock.advance(1_200_000)
     expect(informer.store.size).toBe(0)
     await clock.advance(1_200_000)
+    expect(cached(informer)).toEqual(truth(fake))
+  })
+})
+
+describe('of a server whose administrators are others', () => {
+  const failures = (notices: readonly InformerNotice[]) =>
+    notices.flatMap((n) => (n.kind === 'Failed' ? [String(n.error)] : []))
+  const large = (name: string): KubeObject => ({ ...node(name), status: { fill: 'x'.repeat(1_000) } })
+
+  it('more objects than the bound are forgotten, and read again once there are fewer', async () => {
+    const { clock, fake, notices, start } = world({ kept: new KeptBound(4_000).share() })
+    const names = ['a', 'b', 'c', 'd']
+    for (const name of names) fake.plant(NODE, large(name))
+    const informer = start()
+    const seen = mirror(informer)
+    await settled()
+    expect([informer.isSynced, cached(informer), seen()]).toEqual([false, [], []])
+    expect(failures(notices)[0]).toContain('KN2005: cannot keep the objects of this cluster')
+    fake.uproot(NODE, { name: 'd' })
+    await clock.advance(60_000)
+    expect([informer.isSynced, cached(informer), seen()]).toEqual([true, truth(fake), truth(fake)])
+  })
+
+  it('a watch that adds without an end is held to the same bound, which other caches share', async () => {
+    const bound = new KeptBound(4_000)
+    const { clock, fake, notices, start } = world({ kept: bound.share() })
+    bound.share().put('of another cache', 'x'.repeat(2_000))
+    fake.plant(NODE, large('a'))
+    const informer = start()
+    await settled()
+    expect(informer.isSynced).toBe(true)
+    fake.plant(NODE, large('b'))
+    await settled()
+    expect([failures(notices).length > 0, cached(informer)]).toEqual([true, []])
+  })
+
+  it('a page that is too long is asked for with fewer objects', async () => {
+    const { clock, fake, start } = world()
+    for (let n = 0; n < 30; n++) fake.plant(NODE, large(`n-${n}`))
+    const real = fake.client({ actor: ACTOR })
+    const limits: unknown[] = []
+    const client: typeof real = Object.create(real, {
+      list: {
+        value: (type: typeof NODE, options: { readonly limit?: number }) => {
+          limits.push(options.limit)
+          if ((options.limit ?? 0) > 10)
+            throw new ConnectionError(kubeErrors.KN2005({ what: 'list nodes', maxBodyLength: 1 }), 'no')
+          return real.list(type, options)
+        },
+      },
+    })
+    const informer = start({ client })
+    await settled()
+    expect(informer.isSynced).toBe(true)
+    expect(limits.slice(0, 3)).toEqual([100, 25, 7])
     expect(cached(informer)).toEqual(truth(fake))
   })
 })

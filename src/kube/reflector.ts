@@ -7,8 +7,9 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { qualifiedPlural, type ResourceType } from '#api/schema/resource.ts'
 import { backoffMs } from './backoff.ts'
 import type { KubeClient, ListOptions, ListPage, WatchOptions } from './client.ts'
-import { isGone, isTooLargeResourceVersion } from './errors.ts'
-import { FIRST_PAGE, nextPageSize } from './page-size.ts'
+import { isGone, isTooLargeResourceVersion, isTooLong } from './errors.ts'
+import { KeptTooMuch, type KeptShare } from './kept-bound.ts'
+import { FEWER, FIRST_PAGE, nextPageSize } from './page-size.ts'
 import { Replica, type Change } from './replica.ts'
 import type { Store } from './store.ts'
 import { withoutManagedFields } from './trim.ts'
@@ -45,6 +46,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly notice?: (notice: ReflectorNotice) => void
   /** Reduces an object for the cache; must keep name, namespace, uid and resourceVersion. */
   readonly transform?: (object: T) => T
+  /** Bounds what is kept; beyond it, everything is forgotten and the list fails. */
+  readonly kept?: KeptShare
   /** The server sends a bookmark at least this often. */
   readonly bookmarkPeriodMs?: number
   /** Lists again at this interval even without errors; repairs what a server dropped. */
@@ -107,7 +110,7 @@ export class Reflector<T extends KubeObject> {
 
   constructor(options: ReflectorOptions<T>) {
     this.#o = options
-    this.#replica = new Replica(options.store, options.transform ?? withoutManagedFields)
+    this.#replica = new Replica(options.store, options.transform ?? withoutManagedFields, options.kept)
     this.#periodMs = options.bookmarkPeriodMs ?? BOOKMARK_PERIOD_MS
     this.#lastEventAt = options.clock.monotonic()
   }
@@ -159,6 +162,7 @@ export class Reflector<T extends KubeObject> {
         this.#notice({ kind: 'Silent', forMs: error.forMs })
         return 0
       }
+      if (error instanceof KeptTooMuch) await this.#o.onChanges(this.#replica.dropAll())
       return this.#afterFailure(error)
     }
   }
@@ -213,13 +217,22 @@ export class Reflector<T extends KubeObject> {
     return { token: page.continue, size: nextPageSize(page.items), resourceVersion: page.resourceVersion }
   }
 
+  /** A client with bounds does not read a page of large objects; it may read a smaller one. */
   async #page(signal: AbortSignal, token: string | undefined, size: number): Promise<ListPage<T>> {
+    try {
+      return await this.#pageOf(signal, token, size)
+    } catch (error) {
+      if (size === 1 || this.#isInOnePiece || !isTooLong(error)) throw error
+      return this.#page(signal, token, Math.ceil(size / FEWER))
+    }
+  }
+
+  async #pageOf(signal: AbortSignal, token: string | undefined, size: number): Promise<ListPage<T>> {
     const { client, type, selection = {} } = this.#o
-    const inOnePiece = this.#expiredPages >= MAX_EXPIRED_PAGES
     const options: ListOptions = {
       ...selection,
       signal,
-      ...(inOnePiece ? {} : { limit: size }),
+      ...(this.#isInOnePiece ? {} : { limit: size }),
       ...defined({ continue: token }),
       ...this.#notOlder(token),
     }
@@ -232,6 +245,10 @@ export class Reflector<T extends KubeObject> {
       if (isTooLargeResourceVersion(e)) this.#behindSince ??= this.#o.clock.monotonic()
       throw e
     }
+  }
+
+  get #isInOnePiece(): boolean {
+    return this.#expiredPages >= MAX_EXPIRED_PAGES
   }
 
   /** Requests a state at least as new as the observed one, until it is clear that the server never catches up. */

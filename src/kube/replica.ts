@@ -3,6 +3,7 @@
 import type { KubeObject } from '#api/schema/object.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import type { WatchEvent } from './client.ts'
+import type { KeptShare } from './kept-bound.ts'
 import { PendingWrites, hasOrder } from './pending-writes.ts'
 import { compareResourceVersions, isOlder, newerOf } from './resource-version.ts'
 import { type Store } from './store.ts'
@@ -22,6 +23,7 @@ const OVERLAP = 16
 export class Replica<T extends KubeObject> {
   readonly #store: Store<T>
   readonly #transform: (object: T) => T
+  readonly #kept: KeptShare | undefined
   readonly #tombstones = new Map<string, string>()
   readonly #pending = new PendingWrites()
   /** Revisions of the last events, in order of arrival. */
@@ -35,9 +37,10 @@ export class Replica<T extends KubeObject> {
   /** The server was restored: its state counts although it is older. */
   #acceptOlder = false
 
-  constructor(store: Store<T>, transform: (object: T) => T) {
+  constructor(store: Store<T>, transform: (object: T) => T, kept?: KeptShare) {
     this.#store = store
     this.#transform = transform
+    this.#kept = kept
   }
 
   /** The newest known revision. */
@@ -70,6 +73,17 @@ export class Replica<T extends KubeObject> {
 
   forgetResumePoint(): void {
     this.#recent = []
+  }
+
+  /** Forgets everything: the next list begins with an empty store. */
+  dropAll(): readonly Change<T>[] {
+    const changes: Change<T>[] = []
+    // From the end: a store that is sorted moves nothing then.
+    for (const key of [...this.#store.keys()].toReversed()) this.#drop(key, '', changes)
+    this.#pending.forgetAll()
+    this.#tombstones.clear()
+    this.forgetResumePoint()
+    return changes
   }
 
   /** A list older than the observed state is not current: its server lags, or was restored. */
@@ -191,6 +205,7 @@ export class Replica<T extends KubeObject> {
   #set(key: string, object: T, changes: Change<T>[]): void {
     const old = this.#store.at(key)
     const now = this.#transform(object)
+    this.#kept?.put(key, now)
     this.#tombstones.delete(key)
     this.#store.set(key, now)
     // The same name with another uid is a new object: the old one was deleted without an event.
@@ -207,6 +222,7 @@ export class Replica<T extends KubeObject> {
     const old = this.#store.at(key)
     if (old === undefined) return
     this.#store.delete(key)
+    this.#kept?.delete(key)
     changes.push({ key, old, now: undefined })
   }
 

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { HomeTopic, MachinesTopic, Session } from '#console/protocol.ts'
 import { LISTED_KINDS, WATCHED, type WatchedKind } from '#console/server/watched-kinds.ts'
 import { KINDS_IN_WORDS } from '#explain/attention/kinds-in-words.ts'
@@ -112,3 +113,40 @@ test.each(LISTED_KINDS)(
     await running.stop()
   },
 )
+
+test('a list without an end fills no memory, and hides nothing of another cluster (S35)', async () => {
+  let pages = 0
+  const real = world.clientAs('system:admin', ['system:masters'])
+  const { type } = WATCHED.rules
+  const fill = { fill: 'x'.repeat(200_000) }
+  const endless = new Proxy(real, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name)
+      if (name !== 'list') return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      return async (asked: ResourceType, options: ListOptions) => {
+        if (asked.plural !== type.plural) return real.list(asked, options)
+        pages++
+        const items = Array.from({ length: 20 }, (_, n) => ({
+          apiVersion: API_GROUP_VERSION,
+          kind: type.kind,
+          spec: nodeRemedier.example.spec,
+          metadata: { name: `x-${pages}-${n}`, uid: `u-${pages}-${n}`, resourceVersion: '1', annotations: fill },
+        }))
+        return { items: items as unknown as KubeObject[], resourceVersion: '1', continue: String(pages) }
+      }
+    },
+  })
+  const running = await world.console(
+    new Map([
+      ['good', world.admin],
+      ['edge', endless],
+    ]),
+  )
+  const browser = new Browser(running.port)
+  await browser.open(running.newLink())
+  await expect
+    .poll(async () => (await browser.topic<HomeTopic>('home')).rows.map((r) => r.text).join())
+    .toContain(`cluster edge is known in part: cannot be read now: ${KINDS_IN_WORDS.rules}`)
+  expect((await browser.topic<MachinesTopic>('machines/good')).names).toEqual(['n-1'])
+  await running.stop()
+})

@@ -7,6 +7,7 @@ import type { Random } from '#lib/random.ts'
 import { ApiError, isNotFound } from '#kube/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ObservedNode } from '#explain/attention/observed.ts'
+import { KeptBound } from '#kube/kept-bound.ts'
 import { createInformer, type Informer, type InformerNotice } from '#kube/informer.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { TopicFamily } from '../protocol.ts'
@@ -41,10 +42,15 @@ export interface ClusterCacheOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  /** Lowers MOST_KEPT for tests. */
+  readonly mostKept?: number
   readonly onChange: (cluster: string, topics: readonly TopicFamily[]) => void
   /** A Machine was created, changed or deleted; `isShown`: in a way that its row shows. */
   readonly onMachine: (cluster: string, name: string, isShown: boolean) => void
 }
+
+/** In characters of JSON: a hundred thousand machines. Each cluster has its own administrators, and all share the memory of the console. */
+const MOST_KEPT = 48 * 1024 * 1024
 
 /** Every topic shows whether its cluster answers. */
 const ALL_FAMILIES: readonly TopicFamily[] = [
@@ -78,6 +84,7 @@ export class ClusterCache implements ClusterState {
       random,
       onChange: () => options.onChange(this.name, WATCHED.programs.topics),
     })
+    const kept = new KeptBound(options.mostKept ?? MOST_KEPT)
     for (const kind of LISTED_KINDS) {
       const { type, topics } = WATCHED[kind]
       const informer = createInformer<KubeObject>({
@@ -85,6 +92,7 @@ export class ClusterCache implements ClusterState {
         type,
         clock,
         random,
+        kept: kept.share(),
         transform: (object) => watchedObject(kind, object),
         ...(kind === 'machines' && { objects: new PackedMachines() }),
         notice: (notice) => this.#note(kind, notice),

@@ -18,11 +18,9 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Part } from '#runtime/manager.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { allConnections } from './all-connections.ts'
-import { clientOf } from './connect.ts'
+import { consoleClient } from './console-client.ts'
 import type { ServedConsole } from './console-file.ts'
 import type { RoleContext } from './role.ts'
-
-const AGENT = 'kubenode-console'
 
 export interface ConsoleOptions extends ServedConsole {
   /** The cluster this program runs in, which authenticates the users. */
@@ -36,7 +34,7 @@ export interface ConsoleOptions extends ServedConsole {
 export class ConsolePart implements Part {
   readonly name = 'console'
   readonly #options: ConsoleOptions
-  readonly #clients: ReturnType<typeof clientOf>[] = []
+  readonly #clients: ReturnType<typeof consoleClient>[] = []
   #running: RunningConsole | undefined
 
   constructor(options: ConsoleOptions) {
@@ -50,7 +48,7 @@ export class ConsolePart implements Part {
   async start(): Promise<void> {
     const { at, file, cluster, connection, context, history } = this.#options
     const configs = new Map([[cluster, connection], ...(await furtherClusters(file.clusters))])
-    const clients = new Map([...configs].map(([name, config]) => [name, clientOf(config, AGENT)]))
+    const clients = new Map([...configs].map(([name, config]) => [name, consoleClient(config)]))
     this.#clients.push(...clients.values())
     const { proxy } = file
     this.#running = await startConsole({
@@ -122,7 +120,7 @@ const connectAs =
     if (config === undefined) return undefined
     if (identity.kind === 'Impersonated') {
       const { user, groups } = identity
-      return clientOf({ ...config, impersonate: { user, groups } }, AGENT)
+      return consoleClient({ ...config, impersonate: { user, groups } })
     }
     const { server, ca, tlsServerName, proxy, insecureSkipTlsVerify } = config
     // Another server could capture the token.
@@ -132,8 +130,8 @@ const connectAs =
       ...defined({ ca, tlsServerName, proxy }),
     }
     return identity.kind === 'Token'
-      ? clientOf({ ...place, token: { data: identity.token } }, AGENT)
-      : clientOf({ ...place, identity: identity.next }, AGENT)
+      ? consoleClient({ ...place, token: { data: identity.token } })
+      : consoleClient({ ...place, identity: identity.next })
   }
 
 /** Throws if the two do not match, as between two writes. */

@@ -12,7 +12,7 @@ import { serverErrors } from '../server-errors.ts'
 import { findData } from '../local/find-data.ts'
 import { layoutOf } from '../local/layout.ts'
 import { allConnections } from './all-connections.ts'
-import { clientOf } from './connect.ts'
+import { consoleClient } from './console-client.ts'
 import { serveConsole } from './serve-console.ts'
 
 export interface ConsoleAsked {
@@ -42,7 +42,7 @@ export async function serveOwnConsole(
   const repository = repositoryOf(place, io)
   const connections = await allConnections({ file: kubeconfig, contexts: context, env: io.env, cwd: io.cwd })
   for (const { warnings } of connections.values()) for (const warning of warnings) io.err(shownLine(warning))
-  const clients = new Map([...connections].map(([name, { config }]) => [name, clientOf(config, 'kubenode-console')]))
+  const clients = new Map([...connections].map(([name, { config }]) => [name, consoleClient(config)]))
   const shutdown = untilEnded()
   const print = (line: string) => io.err(shownLine(line))
   // Later links go to the same place as the first, the user's terminal; a file keeps them for others.

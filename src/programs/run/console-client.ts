@@ -1,0 +1,10 @@
+// The clients of the console: one for each cluster and person, of servers that others administer, or that pass on what others answer (aggregated APIs).
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import type { HttpKubeClient } from '#kube/http/client.ts'
+import { clientOf } from './connect.ts'
+
+const MIB = 1024 * 1024
+/** A page of a list has less than one MiB. */
+const BOUNDS = { parsed: 8 * MIB, text: 8 * MIB, listed: 64 * MIB }
+
+export const consoleClient = (config: ConnectionConfig): HttpKubeClient => clientOf(config, 'kubenode-console', BOUNDS)
