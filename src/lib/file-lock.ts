@@ -37,7 +37,11 @@ export function takeFileLock(file: string, patienceMs = 0): FileLock | undefined
   }
 }
 
-const isHeldByAnother = (e: unknown): boolean => e instanceof Error && /locked|busy/.test(e.message)
+/** SQLite's primary result codes BUSY and LOCKED. Its messages quote the file, which in a cloned repository may come from anybody. */
+const HELD: ReadonlySet<number> = new Set([5, 6])
+
+const isHeldByAnother = (e: unknown): boolean =>
+  e instanceof Error && 'errcode' in e && HELD.has(Number(e.errcode) & 0xff)
 
 /** Keeps other processes out only while the check itself runs. */
 export function isFileLocked(file: string): boolean {

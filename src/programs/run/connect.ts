@@ -58,7 +58,7 @@ export async function chosenConnection({ file, context, env, cwd, root, show }: 
   const { homeKubeconfig, unnamedCluster } = await import('./unnamed-cluster.ts')
   const found = await unnamedCluster({ env, cwd }, context)
   if (found !== undefined) {
-    const connection = await connectionOf(found.file, context, { show })
+    const connection = await connectionOf(found.file, context, { show, isDataOnly: found.isFleet })
     return { ...connection, unnamed: found.called, place: placeIn(found.called, connection) }
   }
   if (!isInPod(env)) throw new KubeNodeError(await unchosen({ home: homeKubeconfig(env) ?? '~/.kube/config' }, cwd))
@@ -108,12 +108,14 @@ interface FileUse extends Partial<Pick<Chosen, 'show'>> {
   readonly origin?: string
   /** Where to search for a local fleet that has the context. */
   readonly cwd?: string | undefined
+  /** Refuses a file that runs programs, or names other files. */
+  readonly isDataOnly?: boolean
 }
 
 export async function connectionOf(
   file: string,
   context?: string,
-  { origin, cwd, show }: FileUse = {},
+  { origin, cwd, show, isDataOnly = false }: FileUse = {},
 ): Promise<Connection> {
   let text: string
   try {
@@ -122,7 +124,7 @@ export async function connectionOf(
     const words = { file: resolve(file), origin: namedBy(origin), why: systemTrouble(cause) }
     throw new KubeNodeError(runErrors.KN1301(words), { cause })
   }
-  if (safeKubeconfigProblems(text).length > 0) {
+  if (!isDataOnly && safeKubeconfigProblems(text).length > 0) {
     const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
     return placed(file, await loadKubeconfig({ files: [file], ...defined({ context, show }) }))
   }

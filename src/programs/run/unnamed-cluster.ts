@@ -11,6 +11,8 @@ export interface UnnamedCluster {
   readonly file: string
   /** As messages name it: `~/.kube/config`. */
   readonly called: string
+  /** Found around the current folder, which may be the clone of somebody's repository: only data counts. */
+  readonly isFleet: boolean
 }
 
 export interface Place {
@@ -28,10 +30,10 @@ export async function unnamedKubeconfigs({ env, cwd }: Place): Promise<readonly 
   const { runningFleet } = await import('../local/find-data.ts')
   const fleet = runningFleet(cwd)
   return [
-    ...(home === undefined || !existsSync(home) ? [] : [{ file: home, called: '~/.kube/config' }]),
+    ...(home === undefined || !existsSync(home) ? [] : [{ file: home, called: '~/.kube/config', isFleet: false }]),
     ...(fleet === undefined || !isOurs(fleet.kubeconfig)
       ? []
-      : [{ file: fleet.kubeconfig, called: `the local fleet in ${fleet.data}` }]),
+      : [{ file: fleet.kubeconfig, called: `the local fleet in ${fleet.data}`, isFleet: true }]),
   ]
 }
 
