@@ -12,7 +12,7 @@ import {
   type Call,
   type FaultPort,
 } from '#test/doubles/kube/faults.ts'
-import { ConnectionError } from './errors.ts'
+import { ApiError, ConnectionError, failure } from './errors.ts'
 import { createInformer, type Informer, type InformerNotice, type InformerOptions } from './informer.ts'
 import { KeptBound } from './kept-bound.ts'
 import { kubeErrors } from './kube-errors.ts'
@@ -639,5 +639,27 @@ describe('of a server whose administrators are others', () => {
     expect(informer.isSynced).toBe(true)
     expect(limits.slice(0, 3)).toEqual([100, 25, 7])
     expect(cached(informer)).toEqual(truth(fake))
+  })
+
+  it('a list that is too long in one piece is read in pages again', async () => {
+    const { clock, fake, start } = world()
+    for (let n = 0; n < 150; n++) fake.plant(NODE, large(`n-${n}`))
+    const real = fake.client({ actor: ACTOR })
+    const expired = failure(410, 'the continue token expired')
+    let pieces = 0
+    const client: typeof real = Object.create(real, {
+      list: {
+        value: (type: typeof NODE, options: { readonly limit?: number; readonly continue?: string }) => {
+          if (options.limit === undefined && ++pieces > 0)
+            throw new ConnectionError(kubeErrors.KN2005({ what: 'list nodes', maxBodyLength: 1 }), 'no')
+          if (options.continue !== undefined && pieces === 0)
+            throw new ApiError(expired, { action: 'list', target: 'nodes' })
+          return real.list(type, options)
+        },
+      },
+    })
+    const informer = start({ client })
+    await clock.advance(60_000)
+    expect([pieces, informer.isSynced, cached(informer).length]).toEqual([1, true, 150])
   })
 })

@@ -222,7 +222,8 @@ export class Reflector<T extends KubeObject> {
     try {
       return await this.#pageOf(signal, token, size)
     } catch (error) {
-      if (size === 1 || this.#isInOnePiece || !isTooLong(error)) throw error
+      if (size === 1 || !isTooLong(error)) throw error
+      if (this.#isInOnePiece) this.#expiredPages = 0
       return this.#page(signal, token, Math.ceil(size / FEWER))
     }
   }

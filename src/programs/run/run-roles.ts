@@ -94,6 +94,10 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
     throw new KubeNodeError(runtimeErrors.KN3012({ reason: LOST }), { retry: 'later' })
 }
 
+const MIB = 1024 * 1024
+/** The administrators of one cluster, who may answer for its API server, must not end the roles of the others in this process. */
+const OF_ONE_OF_MANY = { parsed: 16 * MIB, text: 16 * MIB, listed: 128 * MIB }
+
 const writesForOthers = ({ config }: Group): boolean => config.providers.some((p) => p.writesForOthers)
 
 interface RoleOptions {
@@ -119,9 +123,10 @@ async function ran({ group, name, identity, log, isOne, signal }: RoleOptions): 
       connection: connection.config,
     }),
   }
+  const bounds = isOne ? undefined : OF_ONE_OF_MANY
   return runRole(await roleNamed(name, own, identity), {
-    client: clientOf(connection.config, `kubenode-${name}`),
-    clientAs: (user) => clientOf({ ...connection.config, impersonate: { user } }, `kubenode-${name}`),
+    client: clientOf(connection.config, `kubenode-${name}`, bounds),
+    clientAs: (user) => clientOf({ ...connection.config, impersonate: { user } }, `kubenode-${name}`, bounds),
     leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
     log: isOne ? log : log.with({ cluster: own.cluster }),
     cluster: own.cluster,
