@@ -1,6 +1,7 @@
 // An API server's refusal or a lost connection as an error, and whether a retry can help. No message contains a secret.
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError, type ErrorMessage, type Retry } from '#lib/errors.ts'
+import { textIn, textOr } from '#lib/fields.ts'
 import { isObject } from '#lib/json.ts'
 import type { Status, StatusCause } from '#api/schema/object.ts'
 import { apiRefusals } from './api-refusals.ts'
@@ -139,19 +140,17 @@ export function failure(code: number, message: string, details?: Status['details
 export function statusFrom(code: number, body: unknown): Status {
   if (isObject(body) && body['kind'] === 'Status') {
     const own = typeof body['code'] === 'number' ? body['code'] : code
-    const message = textOf(body['message']) ?? `HTTP status ${code}`
-    return failure(own, message, detailsOf(body['details']), cut(textOf(body['reason']) || reasonOf(own), MAX_REASON))
+    const message = textOr(body['message'], `HTTP status ${code}`)
+    return failure(own, message, detailsOf(body['details']), cut(textIn(body['reason']) ?? reasonOf(own), MAX_REASON))
   }
   return failure(code, `HTTP status ${code} without a Status`)
 }
-
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 function detailsOf(details: unknown): Status['details'] {
   if (!isObject(details)) return undefined
   const { causes, retryAfterSeconds: seconds } = details
   const texts = (of: Readonly<Record<string, unknown>>, names: readonly string[]) =>
-    defined(Object.fromEntries(names.map((name) => [name, textOf(of[name])])))
+    defined(Object.fromEntries(names.map((name) => [name, textIn(of[name])])))
   return {
     ...texts(details, ['name', 'group', 'kind', 'uid']),
     ...(Array.isArray(causes) && {

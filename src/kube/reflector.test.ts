@@ -608,7 +608,7 @@ describe('of a server whose administrators are others', () => {
 
   it('a watch that adds without an end is held to the same bound, which other caches share', async () => {
     const bound = new KeptBound(4_000)
-    const { clock, fake, notices, start } = world({ kept: bound.share() })
+    const { fake, notices, start } = world({ kept: bound.share() })
     bound.share().put('of another cache', 'x'.repeat(2_000))
     fake.plant(NODE, large('a'))
     const informer = start()
@@ -620,7 +620,7 @@ describe('of a server whose administrators are others', () => {
   })
 
   it('a page that is too long is asked for with fewer objects', async () => {
-    const { clock, fake, start } = world()
+    const { fake, start } = world()
     for (let n = 0; n < 30; n++) fake.plant(NODE, large(`n-${n}`))
     const real = fake.client({ actor: ACTOR })
     const limits: unknown[] = []

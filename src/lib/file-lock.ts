@@ -37,7 +37,7 @@ export function takeFileLock(file: string, patienceMs = 0): FileLock | undefined
   }
 }
 
-/** SQLite's primary result codes BUSY and LOCKED. Its messages quote the file, which in a cloned repository may come from anybody. */
+/** SQLite's primary result codes BUSY and LOCKED. Its messages quote the file, which a cloned repository may contain. */
 const HELD: ReadonlySet<number> = new Set([5, 6])
 
 const isHeldByAnother = (e: unknown): boolean =>

@@ -1,4 +1,4 @@
-// The artifact servers are held by whoever took their key: what they answer must not end the agents that ask them.
+// A thief of an artifact server's key answers for it: that must not end the agents that ask for a token.
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'

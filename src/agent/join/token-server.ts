@@ -7,7 +7,7 @@ import type { Identity, TokenPair } from './identity.ts'
 import { openedToken } from './request.ts'
 
 const PATIENCE_MS = 5_000
-/** Many times a sealed token. Whoever took the key of an artifact server may send any amount. */
+/** Many times a sealed token. A thief of an artifact server's key may send any amount. */
 const MAX_ANSWER = 64 * 1024
 const BOUNDS = { parsed: MAX_ANSWER, text: MAX_ANSWER, listed: MAX_ANSWER }
 

@@ -11,7 +11,7 @@ export interface UnnamedCluster {
   readonly file: string
   /** As messages name it: `~/.kube/config`. */
   readonly called: string
-  /** Found around the current folder, which may be the clone of somebody's repository: only data counts. */
+  /** Found around the current folder, which may be a clone of another user's repository: only data counts. */
   readonly isFleet: boolean
 }
 
