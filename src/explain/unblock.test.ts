@@ -75,6 +75,18 @@ test.each([
   ['kubenode why node/n --context lab', 'kubenode why node/n --context lab'],
   ['a commit corrects the fleet: kubenode lint', 'a commit corrects the fleet: kubenode lint'],
   ['kubenode plan', 'kubenode plan'],
+  [
+    'a person lets it join again (KN8008: kubenode machine readmit m-1 --token): kubenode events machine/m-1',
+    'a person lets it join again (KN8008: kubenode machine readmit m-1 --token --context prod): kubenode events machine/m-1 --context prod',
+  ],
+  [
+    'its agent renews its Lease, or a person lets it join again (KN8008: kubenode machine readmit m-1 --token, then join-command)',
+    'its agent renews its Lease, or a person lets it join again (KN8008: kubenode machine readmit m-1 --token --context prod, then join-command)',
+  ],
+  [
+    'a person lets the host join again: kubenode machine readmit m-1 --token, then kubenode machine join-command m-1',
+    'a person lets the host join again: kubenode machine readmit m-1 --token --context prod, then kubenode machine join-command m-1 --context prod',
+  ],
 ])('%s names its cluster', (sentence, named) => expect(inContext(sentence, 'prod')).toBe(named))
 
 test('of a whole finding the commands name the cluster, and what was observed stays as it is', () => {
@@ -91,3 +103,10 @@ test('of a whole finding the commands name the cluster, and what was observed st
     ],
   })
 })
+
+test.each([
+  'a person lets it join again (KN8008: kubenode machine readmit m-1 --token, then join-command)',
+  'a person lets the host join again: kubenode machine readmit m-1 --token, then kubenode machine join-command m-1',
+])('a command within the sentence names its cluster too: %s', (ends) =>
+  expect(findingInContext({ text: 'silent', ends }, 'prod').ends).toMatch(/readmit m-1 --token --context prod, then/),
+)

@@ -34,18 +34,29 @@ export function endsInCommand(ends: string): boolean {
   return at !== -1 && isTyped(ends.slice(at + 2)) && !ends.slice(at).includes(', then ')
 }
 
+/** A command within a sentence: in brackets after the number of an error, or followed by a second one. */
+const COMMAND_WITHIN = /\(KN\d{4}: kubenode |: kubenode .*, then kubenode /
+
+/** Whether the sentence has commands that need the cluster they are for. */
+export const hasCommand = (ends: string): boolean => endsInCommand(ends) || COMMAND_WITHIN.test(ends)
+
 /** Between the commands of a sentence, and before its only one. */
-const BEFORE_COMMAND = /(; to [a-z ]+, (?:run )?|: )(?=kubenode |kubectl |git )/
+const BEFORE_COMMAND = /(; to [a-z ]+, (?:run )?|, then (?:run )?|: )(?=kubenode |kubectl |git )/
 /** Commands that read a repository and contact no cluster; neither does a thaw on the node itself. */
 const OF_REPOSITORY = /^kubenode (?:diff|lint|plan|rules (?:coverage|lint|test)|simulate)(?: |$)/
 const OF_CLUSTER = /^(?:kubenode|kubectl) (?!thaw --node-folder |.* --context )/
+
+/** Ends a command that is in brackets, or that a sentence continues after. */
+const AFTER_COMMAND = /\)|, (?=then )|$/
 
 /** The sentence with a cluster for each command: pasted, it must not reach the context that happens to be selected. */
 export const inContext = (sentence: string, cluster: string): string =>
   sentence
     .split(BEFORE_COMMAND)
     .map((part) =>
-      OF_CLUSTER.test(part) && !OF_REPOSITORY.test(part) ? `${part} --context ${shellWord(cluster)}` : part,
+      OF_CLUSTER.test(part) && !OF_REPOSITORY.test(part)
+        ? part.replace(isTyped(part) ? /$/ : AFTER_COMMAND, (after) => ` --context ${shellWord(cluster)}${after}`)
+        : part,
     )
     .join('')
 
@@ -55,7 +66,7 @@ export const findingInContext = <F extends Finding>(finding: F, cluster: string)
   ...(finding.command !== undefined && {
     command: { ...finding.command, line: inContext(finding.command.line, cluster) },
   }),
-  ...(finding.ends !== undefined && endsInCommand(finding.ends) && { ends: inContext(finding.ends, cluster) }),
+  ...(finding.ends !== undefined && hasCommand(finding.ends) && { ends: inContext(finding.ends, cluster) }),
   ...(finding.below !== undefined && { below: finding.below.map((each) => findingInContext(each, cluster)) }),
 })
 

@@ -3,7 +3,7 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { formatAge } from '#lib/duration.ts'
 import { someOf } from '#lib/some-of.ts'
-import { endsInCommand } from '../unblock.ts'
+import { hasCommand } from '../unblock.ts'
 import { actionOf, isForPeople, type WayOn } from '../finding.ts'
 import { withReadableTimes } from '../readable-times.ts'
 import type { FleetFinding, Weight } from './finding.ts'
@@ -45,7 +45,7 @@ export function stepText(way: WayOn, cluster: string, inContext: InContext): str
   const action = actionOf(way)
   if (action !== undefined) return inContext(action, cluster)
   if (ends === undefined || !isForPeople(ends)) return undefined
-  return endsInCommand(ends) ? inContext(ends, cluster) : ends
+  return hasCommand(ends) ? inContext(ends, cluster) : ends
 }
 
 export function causeLines(cause: Cause, now: number, inContext: InContext): readonly string[] {
