@@ -307,6 +307,14 @@ describe('a machine set', () => {
     expect(conditions?.find((c) => c.type === 'Ready')?.message).toBe('1 of 3 machines are Ready, 1 exists')
   })
 
+  test('names the machines that are not Ready, with their phases', () => {
+    const short = seen(set(3), [machine('c', 'Lost'), ...ready('a'), machine('b', 'Installing'), machine('d', 'Lost')])
+    const { conditions } = statusOf(short, plan(short, NOW), [], NOW)
+    expect(conditions?.find((c) => c.type === 'Ready')?.message).toBe(
+      '1 of 3 machines are Ready, 4 exist: machine/b is Installing, machine/c is Lost and 1 more',
+    )
+  })
+
   test('says in its condition which gate of the Defender it waits for', () => {
     const asked = permit('a', 'Requested')
     const verdicts = [{ target: 'uid-a', gate: 'Breaker', verdict: 'Waiting' as const, seen: 'open since 10:00' }]

@@ -6,6 +6,7 @@ import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import { formatSelector } from '#kube/selector.ts'
 import { counted } from '#lib/counted.ts'
+import { someOf } from '#lib/some-of.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { MachineSetAction, MachineSetPlan } from './actions.ts'
 import { type Seen, aliveOf, isOutdated, isOwned, isReady, readySinceMs, checkedSelector } from './seen.ts'
@@ -116,7 +117,7 @@ function conditionsOf(
     ? ['ReplicasReached', `${ready} of ${counted(wanted, 'machine is', 'machines are')} Ready`]
     : [
         'ReplicasShort',
-        `${ready} of ${counted(wanted, 'machine is', 'machines are')} Ready, ${counted(replicas, 'exists', 'exist')}`,
+        `${ready} of ${counted(wanted, 'machine is', 'machines are')} Ready, ${counted(replicas, 'exists', 'exist')}${notReady(seen)}`,
       ]
   const isMoving = problem === undefined && (replicas !== wanted || deleting > 0 || ready < wanted)
   return [
@@ -150,6 +151,17 @@ function conditionsOf(
       : condition('ScalingFrozen', true, freeze.reason, freeze.message),
     ...(hold !== undefined && freeze !== undefined ? [condition('Paused', true, freeze.reason, freeze.message)] : []),
   ]
+}
+
+const MOST_NAMED = 2
+
+/** With their phases: `Installing` ends by itself, `Lost` does not. */
+function notReady(seen: Seen): string {
+  const names = aliveOf(seen)
+    .filter((m) => !isReady(m))
+    .map((m) => `machine/${m.metadata.name ?? ''} is ${m.status?.phase ?? 'Pending'}`)
+    .toSorted()
+  return names.length === 0 ? '' : `: ${someOf(names, MOST_NAMED)}`
 }
 
 /** For a set that is being deleted: how much is left, and what that waits for. */
