@@ -18,7 +18,13 @@ export interface Connected {
 /** A client of the cluster that this kubeconfig file names. */
 export type Connect = (kubeconfig: string) => Promise<Connected>
 
-export async function serverUp(kubeconfig: string, connect: Connect, signal: AbortSignal): Promise<Connected> {
+/** `whyEnded`: why its program exited last. A server that cannot start has written no kubeconfig, so the client's own error misleads. */
+export async function serverUp(
+  kubeconfig: string,
+  connect: Connect,
+  signal: AbortSignal,
+  whyEnded: () => string | undefined = () => undefined,
+): Promise<Connected> {
   const until = systemClock.monotonic() + SERVER_WITHIN_MS
   for (;;) {
     try {
@@ -28,7 +34,8 @@ export async function serverUp(kubeconfig: string, connect: Connect, signal: Abo
       connection.client.close()
     } catch (cause) {
       if (systemClock.monotonic() > until) {
-        throw new KubeNodeError(localErrors.KN1211_unreachable({ kubeconfig, why: messageOf(cause) }), { cause })
+        const why = whyEnded() ?? messageOf(cause)
+        throw new KubeNodeError(localErrors.KN1211_unreachable({ kubeconfig, why }), { cause })
       }
     }
     await systemClock.sleep(POLL_MS, signal)

@@ -55,7 +55,7 @@ import { patiently } from './patience.ts'
 import type { Screen } from '#lib/terminal/screen.ts'
 import { stopNodes } from './stop-nodes.ts'
 import { type Connect, serverUp } from './server-up.ts'
-import { whyEnded } from './why-ended.ts'
+import { Ends } from './why-ended.ts'
 
 export interface UpOptions {
   /** The checkout this program belongs to. */
@@ -135,6 +135,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   requireTrusted(options)
   if (open > 0) options.screen.print(`removed other users' access to ${open} files and folders in ${layout.root}`)
   const unlock = takeLock(layout)
+  const ends = new Ends(layout.logs)
   const keeper = new Keeper({
     node: options.node,
     entry: entryIn(entries, 'main'),
@@ -143,7 +144,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
     clock: systemClock,
     onEnd: (name, how, againInMs) => {
       const log = join(layout.logs, `${name}.log`)
-      const why = whyEnded(log)
+      const why = ends.why(name)
       options.screen.print(`${name} ended (${how}); it is started again in ${seconds(againInMs)}, see ${log}`)
       if (why !== undefined) options.screen.print(`  its last error: ${why}`)
     },
@@ -151,7 +152,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   const clients: Closable[] = []
   const nodes: Nodes = { areOurs: false }
   try {
-    return await run({ layout, keeper, entries, options, opened: clients, nodes, began, beganAt })
+    return await run({ layout, keeper, ends, entries, options, opened: clients, nodes, began, beganAt })
   } finally {
     options.screen.end()
     if (keeper.pids().size > 0) options.screen.print('stopping all processes')
@@ -216,6 +217,7 @@ interface Nodes {
 interface Start {
   readonly layout: Layout
   readonly keeper: Keeper
+  readonly ends: Ends
   readonly entries: Entries
   readonly options: UpOptions
   /** Every opened connection is added here. */
@@ -226,7 +228,17 @@ interface Start {
   readonly beganAt: number
 }
 
-async function run({ layout, keeper, entries, options, opened, nodes, began, beganAt }: Start): Promise<UpResult> {
+async function run({
+  layout,
+  keeper,
+  ends,
+  entries,
+  options,
+  opened,
+  nodes,
+  began,
+  beganAt,
+}: Start): Promise<UpResult> {
   const { screen, signal, connect } = options
   const print = (line: string): void => screen.print(line)
   const patience = { clock: systemClock, print, signal }
@@ -266,7 +278,14 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
   const manifests = manifestsBy(entries, options.root)
   const { adminKubeconfig, kubeconfig } = layout.cluster(HUB)
   const wait = <T>(what: string, work: Promise<T>) => patiently(patience, `${what} of ${HUB}`, work)
-  const { client: hub, server, ca } = await wait('the API server', serverUp(adminKubeconfig, connect, signal))
+  const {
+    client: hub,
+    server,
+    ca,
+  } = await wait(
+    'the API server',
+    serverUp(adminKubeconfig, connect, signal, () => ends.last(API_SERVERS)),
+  )
   opened.push(hub)
   await wait('the kinds, roles and policies', installManifests(hub, manifests, systemClock, true))
   const provide = () =>

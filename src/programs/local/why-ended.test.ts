@@ -1,19 +1,22 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { whyEnded } from './why-ended.ts'
+import { Ends } from './why-ended.ts'
 
 let folder: string
+let log: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'kubenode-ended-'))
+  log = join(folder, 'programs.log')
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const logged = (text: string): string | undefined => {
-  const file = join(folder, 'programs.log')
-  writeFileSync(file, text)
-  return whyEnded(file)
+  rmSync(log, { force: true })
+  const ends = new Ends(folder)
+  writeFileSync(log, text)
+  return ends.why('programs')
 }
 
 test('the last numbered error of the log is said, without its stack', () => {
@@ -31,5 +34,23 @@ test('a long error is cut, and one that would move the cursor is not', () => {
 
 test('a program that said nothing has no reason, and so has one without a log', () => {
   expect(logged('{"level":"info"}\n')).toBeUndefined()
-  expect(whyEnded(join(folder, 'none.log'))).toBeUndefined()
+  expect(new Ends(folder).why('none')).toBeUndefined()
+})
+
+test('an error of an earlier start is not the reason of this end', () => {
+  writeFileSync(log, 'KN6106: the disk is full\n')
+  const ends = new Ends(folder)
+  expect(ends.why('programs')).toBeUndefined()
+  appendFileSync(log, 'KN3012: leadership ended\n')
+  expect(ends.why('programs')).toBe('KN3012: leadership ended')
+  appendFileSync(log, 'serving\n')
+  expect(ends.why('programs')).toBeUndefined()
+  expect([ends.last('programs'), ends.last('approvers')]).toEqual(['KN3012: leadership ended', undefined])
+})
+
+test('a log that somebody emptied is read from its beginning', () => {
+  writeFileSync(log, `${'x'.repeat(100)}\n`)
+  const ends = new Ends(folder)
+  writeFileSync(log, 'KN1307: cannot run\n')
+  expect(ends.why('programs')).toBe('KN1307: cannot run')
 })
