@@ -102,21 +102,22 @@ export async function runApiServer({
   if (bytes > MANY_BYTES) onReading(bytes)
   const storage = sqliteStorage(objects)
   const keys = join(data, 'pki')
-  if (given !== undefined) keepCredentials(keys, given)
-  const credentials = credentialsIn(keys, systemClock.now(), [host])
-  const server = await createApiServer({
-    storage,
-    credentials,
-    host,
-    port,
-    loops: loops ? 'all' : 'none',
-    podAccounts: true,
-    ...rules,
-    ...(mayCall === undefined ? {} : { mayCall }),
-    ...(policies === undefined ? {} : { policies }),
-    ...(log === undefined ? {} : { log }),
-    ...(version === undefined ? {} : { version }),
-    ...(recordsRights && { onAllowed: usedRightsIn(join(data, USED_RIGHTS_FILE)) }),
+  const server = await closedUnless(storage, () => {
+    if (given !== undefined) keepCredentials(keys, given)
+    return createApiServer({
+      storage,
+      credentials: credentialsIn(keys, systemClock.now(), [host]),
+      host,
+      port,
+      loops: loops ? 'all' : 'none',
+      podAccounts: true,
+      ...rules,
+      ...(mayCall === undefined ? {} : { mayCall }),
+      ...(policies === undefined ? {} : { policies }),
+      ...(log === undefined ? {} : { log }),
+      ...(version === undefined ? {} : { version }),
+      ...(recordsRights && { onAllowed: usedRightsIn(join(data, USED_RIGHTS_FILE)) }),
+    })
   })
   const kubeconfig = join(data, 'admin.kubeconfig')
   try {
@@ -141,6 +142,16 @@ export async function runApiServer({
     writeKubeconfig(kubeconfig, server.adminKubeconfig())
   }
   return { url: server.url, kubeconfig, credentials: () => server.credentials, replaceCredentials, ended }
+}
+
+/** A start that failed, such as on a full disk, must not keep the folder locked: the same process tries it again. */
+async function closedUnless<T>(storage: { close(): Promise<void> }, start: () => Promise<T>): Promise<T> {
+  try {
+    return await start()
+  } catch (e) {
+    await storage.close()
+    throw e
+  }
 }
 
 /** A full disk loses lines, never requests. */

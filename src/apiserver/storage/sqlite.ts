@@ -39,8 +39,7 @@ export interface SqliteStorage extends StorageBackend {
 export function sqliteStorage(file: string, log: LogBounds = LOG_BOUNDS): SqliteStorage {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const lock = lockFolder(`${file}.lock`)
-  keepToOwner(file)
-  const db = openedOr(file, () => lock.release())
+  const { db, revision } = openedOr(file, () => lock.release())
   let worker: Worker | undefined
   let exited: Promise<unknown> = Promise.resolve()
   let waiting: Waiting | undefined
@@ -97,7 +96,6 @@ export function sqliteStorage(file: string, log: LogBounds = LOG_BOUNDS): Sqlite
       throw e
     }
   }
-  const revision = revisionOf(db)
   // a new store is written to at once: the thread starts while keys are made
   if (revision === 0) started()
   return {
@@ -174,10 +172,14 @@ function packed(changes: readonly Change[], spare: ArrayBuffer | undefined): Bat
   return { changes: packedChanges, slab, takesRoom: changes.some((c) => c.takesNoRoom !== true) }
 }
 
-function openedOr(file: string, release: () => void): DatabaseSync {
+function openedOr(file: string, release: () => void): { readonly db: DatabaseSync; readonly revision: number } {
+  let db: DatabaseSync | undefined
   try {
-    return openDataFile(file)
+    keepToOwner(file)
+    db = openDataFile(file)
+    return { db, revision: revisionOf(db) }
   } catch (e) {
+    db?.close()
     release()
     throw e
   }
