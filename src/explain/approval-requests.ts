@@ -4,6 +4,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { assertNever } from '#lib/errors.ts'
+import { hasEnded } from '#permits/permits.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
 import { targetsDigest } from '#sync/release/tracks.ts'
 import { pruneText } from '#sync/release/cluster-trouble.ts'
@@ -44,4 +45,15 @@ export function requestsOf(object: OperationPermit | Release | FleetSource): rea
     default:
       return assertNever(object)
   }
+}
+
+/** What to add to an approval that is recorded, and that nothing waits for. `of`: the object, as the user typed it. */
+export function notAwaited(
+  object: OperationPermit | Release | FleetSource,
+  askers: readonly unknown[] | undefined,
+  of: string,
+): string | undefined {
+  if (object.kind === 'OperationPermit' && hasEnded(object))
+    return `${of} has ended (${object.status?.phase}); this counts only for a new permit with the same operations, targets and commit`
+  return object.kind === 'Release' && askers?.length === 0 ? `nothing asks for an approval of ${of} now` : undefined
 }

@@ -45,6 +45,7 @@ export function register(program: Command, io: Io): void {
     if (who === undefined) throw new KubeNodeError(approveErrors.KN1335({ what }))
     if (requests.length === 0) io.err(shownLine(`${what} needs no approval now`))
     const { approval } = await import('#api/kinds/approval.ts')
+    const { notAwaited } = await import('#explain/approval-requests.ts')
     let isCounted = true
     for (const { digest, text } of requests) {
       const given = { reason: options.reason, for: options.for }
@@ -66,8 +67,8 @@ export function register(program: Command, io: Io): void {
         ]),
       )
       for (const line of counts.lines) io.err(shownLine(`warning: ${line}`))
-      if (askers?.length === 0 && object.kind === 'Release')
-        io.err(shownLine(`note: nothing asks for an approval of ${of} now`))
+      const note = notAwaited(object, askers, of)
+      if (note !== undefined) io.err(shownLine(`note: ${note}`))
       isCounted &&= counts.isCounted
     }
     if (!isCounted) throw new Exit(EXIT_DIFFERENT)
