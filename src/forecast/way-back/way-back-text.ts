@@ -1,5 +1,5 @@
 // The text of a set's way back: only the command on standard output, everything else on standard error. Pure.
-import { assertNever } from '#lib/errors.ts'
+import { assertNever, isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { type SetChange, changeText } from '#explain/rollout/commit.ts'
 import type { PreparedWayBack } from './prepare-way-back.ts'
 import { revertCommand } from './revert-search.ts'
@@ -8,6 +8,10 @@ interface Output {
   readonly out: string
   readonly err: string
 }
+
+/** A user who goes back in a hurry may be in any folder: to make a repository of it, as the error advises elsewhere, is no help. */
+export const whyNotSearched = (error: unknown, folder: string): string =>
+  isKubeNodeError(error) && error.code === 'KN1209' ? `${folder} is not the repository of a fleet` : messageOf(error)
 
 export function wayBackLines(
   change: SetChange,

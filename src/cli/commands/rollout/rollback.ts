@@ -2,7 +2,7 @@
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { printable, shownLine } from '#lib/printable.ts'
 import { quoted } from '#lib/shell-word.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -61,7 +61,7 @@ async function printWayBack(
   io: Io,
 ): Promise<void> {
   const { repo = '.', path, cluster, weakCage, write = false } = options
-  const [{ prepareWayBack }, { wayBackLines }] = await Promise.all([
+  const [{ prepareWayBack }, { wayBackLines, whyNotSearched }] = await Promise.all([
     import('#forecast/way-back/prepare-way-back.ts'),
     import('#forecast/way-back/way-back-text.ts'),
   ])
@@ -69,8 +69,9 @@ async function printWayBack(
   const env = { PATH: io.env['PATH'] ?? '', ...defined({ HOME: io.env['HOME'] }) }
   const request = { set: change.set, now: set.spec.components, wanted: change.components, path, cluster, env, weakCage }
   io.err('searching for the commits to revert: rendering commits and trying reverts in a copy of the repository\n')
-  const found = await prepareWayBack({ ...request, folder: resolve(io.cwd, repo) }).catch((error: unknown) => ({
-    error: messageOf(error),
+  const folder = resolve(io.cwd, repo)
+  const found = await prepareWayBack({ ...request, folder }).catch((error: unknown) => ({
+    error: whyNotSearched(error, folder),
   }))
   const isFound = 'way' in found && (found.way.kind === 'Reverts' || found.way.kind === 'Patch')
   const isThere = 'way' in found && found.way.kind === 'Declared'
@@ -82,7 +83,7 @@ async function printWayBack(
   }
   if (write && 'way' in found && isFound) {
     const { applyWayBack } = await import('#forecast/way-back/apply-way-back.ts')
-    io.err(shownLine(await applyWayBack(found.way, resolve(io.cwd, repo), env)))
+    io.err(shownLine(await applyWayBack(found.way, folder, env)))
     io.out(shownLine(`git commit -m ${quoted(`${change.set}: back to revision ${revision}`)}`))
     return
   }
