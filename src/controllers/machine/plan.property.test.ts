@@ -363,6 +363,29 @@ describe('whatever the machine controller sees', () => {
     })
   })
 
+  test('one whose first installation is refused says why in its condition Ready', () => {
+    let installing = 0
+    holds((world) => {
+      const { spec, status } = world.machine
+      const components = (spec.components ?? []).map(({ name, version, attempt }) => {
+        const refused = { state: 'Fetching', reason: 'HostUnsuitable', message: 'KN8019: too little disk' } as const
+        return { name, attempt, desired: version, ...refused }
+      })
+      const seen: Seen = { ...world, machine: { ...world.machine, status: { ...status, components } } }
+      const { phase, conditions } = statusOf(seen, plan(seen, NOW), [], NOW)
+      if (phase !== 'Installing' || components.length === 0) return
+      installing += 1
+      const ready = conditions?.find((c) => c.type === 'Ready')
+      if (ready?.reason !== 'AcceptanceFailed')
+        expect(ready).toMatchObject({
+          status: 'False',
+          reason: 'HostUnsuitable',
+          message: expect.stringContaining('KN8019') as unknown,
+        })
+    })
+    expect(installing).toBeGreaterThan(0)
+  })
+
   test('one with an agent and without a provider reports that no program will continue it', () => {
     holds((world) => {
       const { provider: _, ...spec } = world.machine.spec

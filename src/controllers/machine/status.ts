@@ -34,6 +34,7 @@ import {
   isNodeDeleted,
   isUpdating,
   lostAfterMs,
+  stuckComponent,
 } from './seen.ts'
 import { type Refusal, provisioningOf, refusalOf } from './provisioning/status.ts'
 import { powerCycleOf, rebootText } from './reboots/report.ts'
@@ -259,7 +260,11 @@ function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   if (isNodeDeleted(seen)) return not('NodeMissing', `Node ${machine.status?.nodeRef?.name ?? ''} was deleted`)
   if (!hasJoined(seen) || node === undefined || phase === 'Installing' || isFirstInstall(seen)) {
     const stall = acceptanceStall(seen)
-    return stall === undefined ? not('Progressing', `phase ${phase}`) : not('AcceptanceFailed', stall)
+    if (stall !== undefined) return not('AcceptanceFailed', stall)
+    const stuck = phase === 'Installing' ? stuckComponent(machine) : undefined
+    return stuck === undefined
+      ? not('Progressing', `phase ${phase}`)
+      : not(stuck.reason, `component ${stuck.name}: ${stuck.what}`)
   }
   const reachable = agentReachable(seen)
   if (reachable.reason === 'Rebooting') return not('Rebooting', reachable.message)

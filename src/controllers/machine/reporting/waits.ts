@@ -11,7 +11,7 @@ import { acceptanceWait } from '../acceptance/plan.ts'
 import type { Waiting } from '../actions.ts'
 import { lateJoinWait } from '../provisioning/late-join.ts'
 import { rebootWait } from '../reboots/report.ts'
-import { type Seen, hasJoined, isClosed, isOverSsh, missingComponents } from '../seen.ts'
+import { type Seen, hasJoined, isClosed, isOverSsh, missingComponents, stuckComponent } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** No controller serves such a machine. */
@@ -157,8 +157,6 @@ export function rateWait({ permits }: Pick<Seen, 'permits'>, uid: string): Waiti
 const MOST_NAMED = 3
 /** Limit of a status field. */
 const MAX_SEEN = 200
-/** For a component whose installation is not blocked. */
-const ON_ITS_WAY: ReadonlySet<string> = new Set(['Progressing', 'NotYetObserved'])
 
 function installWait(seen: Seen): Waiting {
   const { machine, claims } = seen
@@ -178,7 +176,7 @@ function installWait(seen: Seen): Waiting {
     return acceptanceWait(seen) ?? { predicate, seen: 'all components are installed', unblock: 'its Node is Ready' }
   const some = missing.slice(0, MOST_NAMED).join(', ')
   const count = `${missing.length} of ${counted(wanted.length, 'component', 'components')} not installed: ${some}${missing.length > MOST_NAMED ? ' …' : ''}`
-  const stuck = problems.find((c) => !ON_ITS_WAY.has(c.reason))
+  const stuck = stuckComponent(machine)
   return stuck === undefined
     ? { predicate, seen: count, unblock: 'its agent installs them; see status.components' }
     : {
