@@ -369,7 +369,7 @@ describe('whatever the machine controller sees', () => {
       const { spec, status } = world.machine
       const components = (spec.components ?? []).map(({ name, version, attempt }) => {
         const refused = { state: 'Fetching', reason: 'HostUnsuitable', message: 'KN8019: too little disk' } as const
-        return { name, attempt, desired: version, ...refused }
+        return { name, attempt, desired: version, since: '2026-01-05T02:00:00Z', ...refused }
       })
       const seen: Seen = { ...world, machine: { ...world.machine, status: { ...status, components } } }
       const { phase, conditions } = statusOf(seen, plan(seen, NOW), [], NOW)

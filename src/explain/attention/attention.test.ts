@@ -34,6 +34,16 @@ const release = (name: string, phase: string, status: object = {}) => ({
   spec: { source: 'fleet', commit: 'c0ffee' },
   status: { phase, ...status },
 })
+const guarded = (prune: object) =>
+  release('r', 'Progressing', {
+    clusters: [{ name: 'test', prune }],
+    waitingFor: {
+      predicate: 'PruneGuard',
+      seen: '5 machines would be deleted',
+      since: new Date(NOW).toISOString(),
+      unblock: 'digest d is approved',
+    },
+  })
 const set = (phase: string, status: object = {}) => ({
   metadata: { name: 'base' },
   spec: {},
@@ -302,6 +312,16 @@ describe('what was called well', () => {
         ],
       },
       'Act: release/r waits: the same objects failed',
+    ],
+    [
+      'a release whose deletions the guard holds, however short it waits',
+      { releases: [guarded({})] },
+      'Act: release/r waits: 5 machines would be deleted',
+    ],
+    [
+      'a release whose deletions are approved and wait for their permit',
+      { releases: [guarded({ permit: 'prune-1' })] },
+      'Wait: release/r is Progressing: 5 machines would be deleted',
     ],
     [
       'a release that waits for time',

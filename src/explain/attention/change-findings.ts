@@ -40,15 +40,19 @@ export function releaseFindings(cluster: ObservedCluster, now: number): readonly
   return newestReleases(cluster.list('releases'))
     .slice(0, MOST_FINDINGS)
     .flatMap(({ metadata, status = {} }) => {
-      const { phase = 'Pending', waitingFor, stages = [] } = status
+      const { phase = 'Pending', waitingFor, stages = [], clusters = [] } = status
       if (OVER.has(phase)) return []
       const object = objectIn(cluster.name, 'Release', metadata)
       const waiting = stages.find((s) => s.waitingFor !== undefined && s.phase !== 'Waiting')?.waitingFor ?? waitingFor
       const isAsked = stages.some((s) =>
         (s.gates ?? []).some((g) => g.phase === 'Waiting' && isApprovalText(g.seen ?? '')),
       )
-      // Content that failed before never continues by itself, so it needs no time to prove that.
-      const isForSomeone = waiting?.predicate === 'RevertedBefore' || waitsForPeople(waiting, now)
+      // Once approved, deletions wait for their permit, which other findings are about.
+      const isGuarded =
+        waiting?.predicate === 'PruneGuard' &&
+        clusters.some(({ prune }) => prune !== undefined && prune.permit === undefined)
+      // Neither continues by itself, so they need no time to prove that.
+      const isForSomeone = waiting?.predicate === 'RevertedBefore' || isGuarded || waitsForPeople(waiting, now)
       const word = `release/${object.name}`
       const isForPeople = isAsked || isForSomeone
       const state = isForPeople && !STOPPED.has(phase) ? 'waits' : `is ${phase}`
@@ -59,7 +63,7 @@ export function releaseFindings(cluster: ObservedCluster, now: number): readonly
           urgency: STOPPED.has(phase) ? 'Blocked' : isForPeople ? 'Waiting' : 'Progressing',
           text: `${word} ${state}${waiting === undefined ? '' : `: ${waitText(waiting)}`}`,
           since: waiting?.since ?? status.startedAt,
-          first: stepOf(waiting, word) ?? commandStep(`kubenode why ${word}`),
+          first: (isGuarded ? undefined : stepOf(waiting, word)) ?? commandStep(`kubenode why ${word}`),
         }),
       ]
     })
