@@ -67,7 +67,7 @@ function forgeLock(table: string): void {
 test.each(['locked', 'busy'])('a lock file with the word %s in its schema is held by nobody', async (table) => {
   plant(LOGIN)
   forgeLock(table)
-  await expect(typed()).rejects.toThrow(/^KN1312.*no local fleet runs around this folder/)
+  await expect(typed()).rejects.toThrow(/^KN1312.*the local fleet of this folder does not run/)
   expect(existsSync(ran)).toBe(false)
 })
 
