@@ -2,6 +2,7 @@
 // abstract socket or a port, another user cannot occupy it.
 import { chmodSync, closeSync, constants, lstatSync, openSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
+import { isSqliteBusy, sqliteCode } from './sqlite-code.ts'
 
 export interface FileLock {
   release(): void
@@ -37,11 +38,8 @@ export function takeFileLock(file: string, patienceMs = 0): FileLock | undefined
   }
 }
 
-/** SQLite's primary result codes BUSY and LOCKED. Its messages quote the file, which a cloned repository may contain. */
-const HELD: ReadonlySet<number> = new Set([5, 6])
-
-const isHeldByAnother = (e: unknown): boolean =>
-  e instanceof Error && 'errcode' in e && HELD.has(Number(e.errcode) & 0xff)
+/** By its code: the message quotes the file, which a cloned repository may contain. */
+const isHeldByAnother = (e: unknown): boolean => isSqliteBusy(sqliteCode(e))
 
 /** Keeps other processes out only while the check itself runs. */
 export function isFileLocked(file: string): boolean {

@@ -1,5 +1,6 @@
 // What rasdaemon recorded since boot, where it runs: errors of memory, processors and PCIe with the names that it knows for their parts.
 import type { DatabaseSync } from 'node:sqlite'
+import { sqliteCode } from '#lib/sqlite-code.ts'
 import type { Reading } from '../builtin/reading.ts'
 import { readingOf } from './finding.ts'
 import { type Cell, newestRows, type ReadAt } from './sqlite-end.ts'
@@ -65,7 +66,7 @@ function rowsOf(database: DatabaseSync, { name, columns, where }: RasTable): rea
     return database.prepare(`select ${columns} from ${name} where ${where} order by id desc limit ${MOST_ROWS}`).all()
   } catch (error) {
     // A missing column. A record that is corrupt has other codes.
-    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_ERROR) return []
+    if (sqliteCode(error) === SQLITE_ERROR) return []
     throw error
   }
 }
