@@ -2,9 +2,9 @@
 import type { KubeObject } from '#api/schema/object.ts'
 import { qualifiedPlural, type ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient, ListOptions, ListPage } from './client.ts'
-import { ConnectionError, isTooLong } from './errors.ts'
+import { ConnectionError } from './errors.ts'
 import { kubeErrors } from './kube-errors.ts'
-import { FEWER } from './page-size.ts'
+import { smallerPage } from './page-size.ts'
 import { defined } from '#lib/defined.ts'
 
 /** Like kubectl: a page of large objects stays within some megabytes. */
@@ -31,13 +31,9 @@ async function* pages<T extends KubeObject>(
   for (;;) {
     const more: ListOptions = { ...options, limit, ...defined({ continue: token }) }
     const page = await client.list<T>(type, more).catch((error: unknown) => {
-      if (limit === 1 || !isTooLong(error)) throw error
-      return undefined
+      limit = smallerPage(limit, error)
     })
-    if (page === undefined) {
-      limit = Math.ceil(limit / FEWER)
-      continue
-    }
+    if (page === undefined) continue
     yield page
     token = page.continue
     if (token === undefined || token === '') return

@@ -1,12 +1,13 @@
 // How many objects to request for the next list page, so that a page stays small in memory whatever the object size. Pure.
 import type { KubeObject } from '#api/schema/object.ts'
+import { isTooLong } from './errors.ts'
 
 /** client-go's default, and the number in this project's spec, for objects of a few kilobytes. */
 const MAX_PAGE = 500
 /** The first page is small, because object sizes are not known yet. */
 export const FIRST_PAGE = 100
 /** Where a page has more than the client reads, each is asked for with fewer objects. */
-export const FEWER = 4
+const FEWER = 4
 const MIN_PAGE = 20
 /** JSON bytes per page; parsing briefly holds about three times this. */
 const PAGE_BYTES = 700_000
@@ -16,6 +17,12 @@ export function nextPageSize(page: readonly KubeObject[]): number {
   const bytes = typicalBytes(page)
   if (bytes === 0) return MAX_PAGE
   return Math.max(MIN_PAGE, Math.min(MAX_PAGE, Math.floor(PAGE_BYTES / bytes)))
+}
+
+/** The next page where one of this size was too long to read; throws the error if no smaller one helps. */
+export function smallerPage(size: number, error: unknown): number {
+  if (size === 1 || !isTooLong(error)) throw error
+  return Math.ceil(size / FEWER)
 }
 
 /** The mean of a few samples spread over the page. */

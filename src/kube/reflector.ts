@@ -7,9 +7,9 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { qualifiedPlural, type ResourceType } from '#api/schema/resource.ts'
 import { backoffMs } from './backoff.ts'
 import type { KubeClient, ListOptions, ListPage, WatchOptions } from './client.ts'
-import { isGone, isTooLargeResourceVersion, isTooLong } from './errors.ts'
+import { isGone, isTooLargeResourceVersion } from './errors.ts'
 import { KeptTooMuch, type KeptShare } from './kept-bound.ts'
-import { FEWER, FIRST_PAGE, nextPageSize } from './page-size.ts'
+import { FIRST_PAGE, nextPageSize, smallerPage } from './page-size.ts'
 import { Replica, type Change } from './replica.ts'
 import type { Store } from './store.ts'
 import { withoutManagedFields } from './trim.ts'
@@ -222,9 +222,9 @@ export class Reflector<T extends KubeObject> {
     try {
       return await this.#pageOf(signal, token, size)
     } catch (error) {
-      if (size === 1 || !isTooLong(error)) throw error
+      const fewer = smallerPage(size, error)
       if (this.#isInOnePiece) this.#expiredPages = 0
-      return this.#page(signal, token, Math.ceil(size / FEWER))
+      return this.#page(signal, token, fewer)
     }
   }
 
