@@ -153,9 +153,9 @@ export function missingComponents(machine: Machine, components: ComponentList): 
 /** Of a component whose installation is not blocked. */
 const ON_ITS_WAY: ReadonlySet<string> = new Set(['Progressing', 'NotYetObserved'])
 
-/** A component of a first installation that reports why it is not installed. */
-export const stuckComponent = (machine: Machine): ComponentProblem | undefined =>
-  missingComponents(machine, machine.spec.components ?? []).find((c) => !ON_ITS_WAY.has(c.reason))
+/** Of the missing components of a first installation, one that reports why it is not installed. */
+export const stuckIn = (missing: readonly ComponentProblem[]): ComponentProblem | undefined =>
+  missing.find((c) => !ON_ITS_WAY.has(c.reason))
 
 /** States in which the previously committed version keeps running. */
 const UNDISTURBED: ReadonlySet<string> = new Set(['Healthy', 'Fetching', 'Staged', 'RolledBack'])

@@ -34,7 +34,8 @@ import {
   isNodeDeleted,
   isUpdating,
   lostAfterMs,
-  stuckComponent,
+  missingComponents,
+  stuckIn,
 } from './seen.ts'
 import { type Refusal, provisioningOf, refusalOf } from './provisioning/status.ts'
 import { powerCycleOf, rebootText } from './reboots/report.ts'
@@ -261,7 +262,8 @@ function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   if (!hasJoined(seen) || node === undefined || phase === 'Installing' || isFirstInstall(seen)) {
     const stall = acceptanceStall(seen)
     if (stall !== undefined) return not('AcceptanceFailed', stall)
-    const stuck = phase === 'Installing' ? stuckComponent(machine) : undefined
+    const stuck =
+      phase === 'Installing' ? stuckIn(missingComponents(machine, machine.spec.components ?? [])) : undefined
     return stuck === undefined
       ? not('Progressing', `phase ${phase}`)
       : not(stuck.reason, `component ${stuck.name}: ${stuck.what}`)

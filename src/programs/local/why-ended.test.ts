@@ -48,7 +48,7 @@ test('an error of an earlier start is not the reason of this end', () => {
   expect([ends.last('programs'), ends.last('approvers')]).toEqual(['KN3012: leadership ended', undefined])
 })
 
-test('a log that somebody emptied is read from its beginning', () => {
+test('a log that a user emptied is read from its beginning', () => {
   writeFileSync(log, `${'x'.repeat(100)}\n`)
   const ends = new Ends(folder)
   writeFileSync(log, 'KN1307: cannot run\n')

@@ -14,7 +14,7 @@ export interface Home {
 
 export function homeOf(clusters: readonly ReadableCluster[], now: number): Home {
   const seen = clusters.map(observed)
-  const findings = attentionOf(seen, now)
+  const findings = attentionOf(seen, now).map(ranked)
   const loading = clusters.filter(isLoading).length
   const { sentence, needsPerson, waits, unknown } = summaryOfAttention(asCards(findings), seen, loading)
   const machines = clusters.filter((c) => c.topics.has('machines')).flatMap((c) => c.state.list('machines'))
@@ -34,10 +34,9 @@ export function homeOf(clusters: readonly ReadableCluster[], now: number): Home 
 }
 
 /** As the page shows them: in its order, and what one cause stops once, so that its first line counts the cards below it. */
-function asCards(findings: readonly FleetFinding[]): readonly FleetFinding[] {
+function asCards(findings: readonly Ranked[]): readonly FleetFinding[] {
   const shown = new Set<string>()
-  const ranked = findings.map((finding) => ({ ...finding, rank: rankOf(finding) }))
-  return ranked.toSorted(worstFirst).filter((finding) => {
+  return findings.toSorted(worstFirst).filter((finding) => {
     const cause = causeKey(finding)
     if (finding.weight !== 'Act') return true
     if (shown.has(cause)) return false
@@ -46,16 +45,18 @@ function asCards(findings: readonly FleetFinding[]): readonly FleetFinding[] {
   })
 }
 
-const rankOf = ({ urgency }: FleetFinding): number => URGENCIES.indexOf(urgency)
+type Ranked = FleetFinding & Pick<AttentionRow, 'rank'>
 
-const rowOf = (finding: FleetFinding): AttentionRow => {
-  const { id, cause, object, weight, text, since, runbook, holdsUp, title, commit, stops } = finding
+const ranked = (finding: FleetFinding): Ranked => ({ ...finding, rank: URGENCIES.indexOf(finding.urgency) })
+
+const rowOf = (finding: Ranked): AttentionRow => {
+  const { id, cause, object, weight, rank, text, since, runbook, holdsUp, title, commit, stops } = finding
   return {
     id,
     cause,
     object,
     weight,
-    rank: rankOf(finding),
+    rank,
     text: pageText(text),
     ...given('since', since),
     ...liftOf(finding),

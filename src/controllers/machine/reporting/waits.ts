@@ -11,7 +11,7 @@ import { acceptanceWait } from '../acceptance/plan.ts'
 import type { Waiting } from '../actions.ts'
 import { lateJoinWait } from '../provisioning/late-join.ts'
 import { rebootWait } from '../reboots/report.ts'
-import { type Seen, hasJoined, isClosed, isOverSsh, missingComponents, stuckComponent } from '../seen.ts'
+import { type Seen, hasJoined, isClosed, isOverSsh, missingComponents, stuckIn } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** No controller serves such a machine. */
@@ -176,7 +176,7 @@ function installWait(seen: Seen): Waiting {
     return acceptanceWait(seen) ?? { predicate, seen: 'all components are installed', unblock: 'its Node is Ready' }
   const some = missing.slice(0, MOST_NAMED).join(', ')
   const count = `${missing.length} of ${counted(wanted.length, 'component', 'components')} not installed: ${some}${missing.length > MOST_NAMED ? ' …' : ''}`
-  const stuck = stuckComponent(machine)
+  const stuck = stuckIn(problems)
   return stuck === undefined
     ? { predicate, seen: count, unblock: 'its agent installs them; see status.components' }
     : {
