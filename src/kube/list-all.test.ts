@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { KubeClient } from './client.ts'
 import { coreKind } from './core-kinds.ts'
 import { listAll, listPages } from './list-all.ts'
+import { MOST_EMPTY_PAGES } from './page-size.ts'
 import { defined } from '#lib/defined.ts'
 
 /** A server with these pages; the last ends as given. */
@@ -30,4 +31,13 @@ test('a reader that has found what it wants asks for no more pages', async () =>
   const { client, asked } = server([['a'], ['b'], ['c']], undefined)
   for await (const page of listPages(client, coreKind('Node'))) if (page.some((o) => o.metadata.name === 'b')) break
   expect(asked).toHaveLength(2)
+})
+
+test('pages without an object may follow each other for a while, but not without end', async () => {
+  const { client } = server([['a'], ...Array.from({ length: MOST_EMPTY_PAGES }, () => []), ['b']], undefined)
+  expect(await listAll(client, coreKind('Node'))).toHaveLength(2)
+  const endless = { list: () => Promise.resolve({ items: [], continue: 'more', resourceVersion: '1' }) }
+  await expect(listAll(endless, coreKind('Node'))).rejects.toThrow(
+    'KN2005: cannot list nodes: the server has sent 100 pages',
+  )
 })

@@ -1,6 +1,8 @@
-// How many objects to request for the next list page, so that a page stays small in memory whatever the object size. Pure.
+// How many objects to request for the next list page, so that a page stays small in memory whatever the object size; and whether to request one at all. Pure.
 import type { KubeObject } from '#api/schema/object.ts'
-import { isTooLong } from './errors.ts'
+import { qualifiedPlural, type ResourceType } from '#api/schema/resource.ts'
+import { ConnectionError, isTooLong } from './errors.ts'
+import { kubeErrors } from './kube-errors.ts'
 
 /** client-go's default, and the number in this project's spec, for objects of a few kilobytes. */
 const MAX_PAGE = 500
@@ -12,6 +14,8 @@ const MIN_PAGE = 20
 /** JSON bytes per page; parsing briefly holds about three times this. */
 const PAGE_BYTES = 700_000
 const SAMPLES = 8
+/** Pages without an object, one after the other, after which more must follow. An API server has none; one that was taken over may have them without end. */
+export const MOST_EMPTY_PAGES = 100
 
 export function nextPageSize(page: readonly KubeObject[]): number {
   const bytes = typicalBytes(page)
@@ -23,6 +27,17 @@ export function nextPageSize(page: readonly KubeObject[]): number {
 export function smallerPage(size: number, error: unknown): number {
   if (size === 1 || !isTooLong(error)) throw error
   return Math.ceil(size / FEWER)
+}
+
+/** The empty pages up to this one; throws if they do not end. */
+export function emptyPages(
+  before: number,
+  page: readonly KubeObject[],
+  type: Pick<ResourceType, 'plural' | 'group'>,
+): number {
+  if (page.length > 0) return 0
+  if (before < MOST_EMPTY_PAGES) return before + 1
+  throw new ConnectionError(kubeErrors.KN2005_empty({ plural: qualifiedPlural(type), most: MOST_EMPTY_PAGES }), 'no')
 }
 
 /** The mean of a few samples spread over the page. */

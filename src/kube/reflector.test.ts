@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import type { ListOptions } from './client.ts'
 import { coreKind } from './core-kinds.ts'
 import { settled, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
@@ -617,6 +618,25 @@ describe('of a server whose administrators are others', () => {
     fake.plant(NODE, large('b'))
     await settled()
     expect([failures(notices).length > 0, cached(informer)]).toEqual([true, []])
+  })
+
+  it('a list of pages without an object fails after a while, and is read once it has an end', async () => {
+    const { clock, fake, notices, start } = world()
+    fake.plant(NODE, node('a'))
+    const real = fake.client({ actor: ACTOR })
+    let isEndless = true
+    const client: typeof real = Object.create(real, {
+      list: {
+        value: (type: typeof NODE, options: ListOptions) =>
+          isEndless ? Promise.resolve({ items: [], resourceVersion: '1', continue: 'more' }) : real.list(type, options),
+      },
+    })
+    const informer = start({ client })
+    await settled()
+    expect([informer.isSynced, failures(notices)[0]]).toEqual([false, expect.stringContaining('KN2005: cannot list')])
+    isEndless = false
+    await clock.advance(60_000)
+    expect(cached(informer)).toEqual(truth(fake))
   })
 
   it('a page that is too long is asked for with fewer objects', async () => {

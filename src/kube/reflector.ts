@@ -9,7 +9,7 @@ import { backoffMs } from './backoff.ts'
 import type { KubeClient, ListOptions, ListPage, WatchOptions } from './client.ts'
 import { isGone, isTooLargeResourceVersion } from './errors.ts'
 import { KeptTooMuch, type KeptShare } from './kept-bound.ts'
-import { FIRST_PAGE, nextPageSize, smallerPage } from './page-size.ts'
+import { emptyPages, FIRST_PAGE, nextPageSize, smallerPage } from './page-size.ts'
 import { Replica, type Change } from './replica.ts'
 import type { Store } from './store.ts'
 import { withoutManagedFields } from './trim.ts'
@@ -76,6 +76,8 @@ interface NextPage {
   readonly token: string | undefined
   readonly size: number
   readonly resourceVersion: string
+  /** Pages without an object, one after the other, up to here. */
+  readonly empty: number
 }
 
 class Silence extends Error {
@@ -190,7 +192,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    let next: NextPage = { token: undefined, size: FIRST_PAGE, resourceVersion: '' }
+    let next: NextPage = { token: undefined, size: FIRST_PAGE, resourceVersion: '', empty: 0 }
     let pages = 0
     do {
       next = await this.#takePage(signal, next, pages === 0)
@@ -207,14 +209,19 @@ export class Reflector<T extends KubeObject> {
   }
 
   /** Only the cached objects of a page outlive this call: keeping a page while the next one loads doubles a list's memory. */
-  async #takePage(signal: AbortSignal, { token, size }: NextPage, isFirst: boolean): Promise<NextPage> {
+  async #takePage(signal: AbortSignal, { token, size, empty }: NextPage, isFirst: boolean): Promise<NextPage> {
     const page = await this.#page(signal, token, size)
     if (isFirst) {
       this.#checkTime(page.resourceVersion)
       this.#replica.beginList(page.resourceVersion, this.#mayGoBack())
     }
     await this.#o.onChanges(this.#replica.page(page.items))
-    return { token: page.continue, size: nextPageSize(page.items), resourceVersion: page.resourceVersion }
+    return {
+      token: page.continue,
+      size: nextPageSize(page.items),
+      resourceVersion: page.resourceVersion,
+      empty: emptyPages(empty, page.items, this.#o.type),
+    }
   }
 
   /** A client with bounds does not read a page of large objects; it may read a smaller one. */
