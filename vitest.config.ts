@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { isFull } from '#test/support/tools/full.ts'
 import { LongestFirst } from '#test/support/tools/longest-first.ts'
+import { StuckRun } from '#test/support/tools/stuck-run.ts'
 
 const exclude = [...configDefaults.exclude, ...(isFull ? [] : ['**/*.full.test.ts'])]
 
@@ -40,7 +41,7 @@ export default defineConfig({
     // Three for each core: files that wait for processes run beside files that compute, and each has folders and ports of its own.
     maxWorkers: 3 * availableParallelism(),
     sequence: { sequencer: LongestFirst },
-    reporters: ['default', './test/support/tools/honest-reporter.ts'],
+    reporters: ['default', new StuckRun(), './test/support/tools/honest-reporter.ts'],
     projects: [
       project(
         'unit',
