@@ -1,5 +1,5 @@
 // Ends the processes of a run in which nothing has ended for a long time, and names their files: a loop that never waits cannot be ended by a test's own timeout,
-// and would otherwise run until somebody notices.
+// and it would otherwise run until the whole run is ended from outside.
 import { readFileSync } from 'node:fs'
 import type { Reporter, TestModule } from 'vitest/node'
 
