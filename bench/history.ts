@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { GIB } from '#lib/bytes.ts'
 import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
 import { atOnce } from '#lib/steps.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -22,7 +23,6 @@ const SECONDS = 10
 const ROWS = 1_000_000
 /** What a node of a large fleet goes through. */
 const TRANSITIONS_A_DAY = 20
-const GIB = 1024 ** 3
 const OURS_DO_NOTHING = { test: /\.ts$/, sideEffects: false }
 
 export const smoke: Figures = { nodes: 200, per_second: 500, seconds: 1, rows: 5_000 }

@@ -1,11 +1,11 @@
 // A process of its own: replays a month and prints its figures as JSON. A tenth of the rules have another hold-down on the second side.
 import { Backtest } from '#forecast/backtest/backtest.ts'
 import { lineText, parsedLine } from '#history/lines/line.ts'
+import { MIB } from '#lib/bytes.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { rounded } from '../result.ts'
 import { BEGINS, MONTH_MS, month, rulesOf } from './month.ts'
 
-const MIB = 1024 * 1024
 const SAMPLE = 50_000
 const PIECE = 2_000
 

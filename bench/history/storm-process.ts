@@ -1,5 +1,6 @@
 // A process of its own: transitions at a steady rate, as watches deliver them. Prints its figures as JSON.
 import { rmSync } from 'node:fs'
+import { MIB } from '#lib/bytes.ts'
 import { favorMemory } from '#lib/heap-growth.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { HistoryReader } from '#history/ask/reader.ts'
@@ -9,7 +10,6 @@ import { type Figures, rounded } from '../result.ts'
 import { CLUSTER, node, nodes, recording } from './recording.ts'
 
 const STEP_MS = 50
-const MIB = 1024 * 1024
 
 /** Transitions at a steady rate, as watches deliver them. */
 async function storm(count: number, perSecond: number, seconds: number): Promise<Figures> {

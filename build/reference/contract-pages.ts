@@ -16,6 +16,7 @@ import { MAX_DATA_BYTES, MAX_FILES, MAX_OUTPUT } from '#agent/repair/run-program
 import { DEFAULT_TIMEOUT } from '#agent/repair/run-script.ts'
 import { MAX_LOG_BYTES } from '#agent/supervise/log-file.ts'
 import { CASES_NOW, CASE_VERDICTS } from '#policy/rule-cases.ts'
+import { KIB } from '#lib/bytes.ts'
 
 const BIN = 'NODE'
 const variables = nodeVariables({ address: '', machine: '', node: '', root: '', binFolder: BIN })
@@ -51,7 +52,6 @@ const variableTable = (given: Readonly<Record<string, string>>): string =>
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
 
-const KIB = 1_024
 const bytes = (n: number): string =>
   n % KIB ** 3 === 0
     ? `${n / KIB ** 3} GiB`

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { REST_BOUNDS, collectAtRest, type Engine } from './collect-at-rest.ts'
-
-const MIB = 1024 * 1024
+import { MIB } from './bytes.ts'
 
 /** A heap of which `live` survives a collection. */
 class FakeEngine implements Engine {

@@ -4,8 +4,7 @@ import { memoryUsage } from 'node:process'
 import { setFlagsFromString } from 'node:v8'
 import { constants, createContext } from 'node:vm'
 import type { Clock, Timer } from '#lib/clock.ts'
-
-const MIB = 1024 * 1024
+import { MIB } from './bytes.ts'
 
 export interface RestBounds {
   readonly checkEveryMs: number

@@ -1,4 +1,5 @@
 // Invalid external answers: each one is refused at the boundary. Over a socket: remote/lying.test.ts; from a cloud: cloud/lying-clouds.test.ts.
+import { MIB } from '#lib/bytes.ts'
 import { timestamp } from '#lib/clock.ts'
 import { describe, expect, test } from 'vitest'
 import { BadAnswer, checked, judged } from './door.ts'
@@ -6,7 +7,6 @@ import type { Host, HostMaintenance, HostRequest } from './port.ts'
 import { addPage, createResultOf, eventsOf, maintenanceOf, pastOf } from './remote/answers.ts'
 import { createReaders } from './remote/protocol.ts'
 
-const MIB = 1024 * 1024
 const request = { clientToken: 'token', machine: 'm', machineUid: 'uid', params: {} } as unknown as HostRequest
 const good: Host = {
   providerID: 'cloud://1',

@@ -1,3 +1,4 @@
+import { MIB } from '#lib/bytes.ts'
 import { timestamp } from '#lib/clock.ts'
 import { MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
@@ -7,8 +8,6 @@ import { describe, expect, test } from 'vitest'
 import { CREATE_WITHIN_MS, guarded } from './guarded.ts'
 import type { Host, HostEvent, HostMaintenance, HostRequest, Provider } from './port.ts'
 import { providersErrors } from './providers-errors.ts'
-
-const MIB = 1024 * 1024
 
 const request = {
   clientToken: 'token',

@@ -1,5 +1,6 @@
 // Starts a program with resource limits: through a shell, or through prlimit in an image without a shell.
 import { existsSync } from 'node:fs'
+import { KIB } from '#lib/bytes.ts'
 
 export interface ProgramLimits {
   readonly cpuSeconds?: string
@@ -18,7 +19,6 @@ type Limit = (limits: ProgramLimits, program: readonly string[]) => LimitedComma
 
 const SHELL = '/bin/sh'
 const PRLIMIT = '/usr/bin/prlimit'
-const KIB = 1024
 /** Unit of the file limit in a POSIX shell. */
 const SHELL_BLOCK = 512
 

@@ -9,12 +9,11 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createApiServer, type ApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
 import { DEFAULT_LIMITS } from '#apiserver/flow/limits.ts'
 import type { Held } from '#apiserver/flow/holdings.ts'
+import { KIB, MIB } from '#lib/bytes.ts'
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { heldStorage } from '#test/support/servers/held-storage.ts'
 import { Requests } from '#test/support/servers/api-requests.ts'
 
-const KIB = 1024
-const MIB = 1024 * KIB
 const THIEVES = 20
 const NAMESPACE = '/api/v1/namespaces/default'
 const MAPS = `${NAMESPACE}/configmaps`

@@ -9,8 +9,8 @@ import { readKind } from '#delivery/read-kind.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { listAll, listWanted } from '#kube/list-all.ts'
+import { KIB } from '#lib/bytes.ts'
 
-const KIB = 1024
 const BOUNDS = { parsed: 512 * KIB, text: 512 * KIB, listed: 1_024 * KIB }
 const CONFIG_MAPS = coreKind('ConfigMap')
 

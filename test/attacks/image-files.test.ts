@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { withLayout } from '#artifacts/oci/layout-file.ts'
 import { ROOT } from '../repo/source-files.ts'
+import { MIB } from '#lib/bytes.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'kubenode-image-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 const NAME = 'a'.repeat(64)
-const MIB = 1024 * 1024
 
 let folder: string
 beforeEach(() => {

@@ -3,6 +3,7 @@
 import { connect } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
+import { KIB } from '#lib/bytes.ts'
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { loggerTo, type LogFields } from '#lib/log.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
@@ -12,7 +13,6 @@ import { inFullAll } from '#test/support/tools/full.ts'
 const NAMESPACE = '/api/v1/namespaces/default'
 const MAPS = `${NAMESPACE}/configmaps`
 const EVENTS = `${NAMESPACE}/events`
-const KIB = 1024
 
 let server: ApiServer
 let admin: Requests

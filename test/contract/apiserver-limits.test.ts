@@ -6,6 +6,7 @@ import type { Held } from '#apiserver/flow/holdings.ts'
 import { DEFAULT_LIMITS } from '#apiserver/flow/limits.ts'
 import { heldStorage } from '#test/support/servers/held-storage.ts'
 import { Requests, type Reply } from '#test/support/servers/api-requests.ts'
+import { MIB } from '#lib/bytes.ts'
 
 const closing: (() => void | Promise<void>)[] = []
 afterEach(async () => {
@@ -82,7 +83,6 @@ const each = (what: Held, most: number) => ({
 
 const configMap = (name: string, bytes = 0) => ({ metadata: { name }, data: { fill: 'x'.repeat(bytes) } })
 const PATH = '/api/v1/namespaces/default/configmaps'
-const MIB = 1024 * 1024
 
 describe('sizes', () => {
   test('a body of more than 3 MiB and an object of more than 1.5 MiB are refused, and the connection goes on', async () => {

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { MIB } from '#lib/bytes.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { fetchMirror, removeUnusedCopies, type MirrorOptions } from '#sync/git/mirror.ts'
@@ -14,7 +15,6 @@ import { GitFolder } from '#test/support/benches/sync-bench.ts'
 import { startEndlessGit } from '#test/support/faults/endless-git.ts'
 import { onlyInFull } from '#test/support/tools/full.ts'
 
-const MIB = 1024 * 1024
 const READER = 'the same copy'
 let folder: string
 let repository: GitFolder

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { MIB } from '#lib/bytes.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { Renders } from '#sync/hub/renders.ts'
@@ -12,7 +13,6 @@ import { GitFolder } from '#test/support/benches/sync-bench.ts'
 import { onlyInFull } from '#test/support/tools/full.ts'
 import { startGitServer, type GitServer } from '#test/support/servers/git-server.ts'
 
-const MIB = 1024 * 1024
 let folder: string
 let repository: GitFolder
 let server: GitServer

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { deflateSync } from 'node:zlib'
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { MIB } from '#lib/bytes.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -22,7 +23,6 @@ import { bombOf, entryHeader } from '#test/support/faults/hostile-objects.ts'
 import { startGitServer, type GitServer } from '#test/support/servers/git-server.ts'
 import { startHttpProxy } from '#test/support/servers/http-proxy.ts'
 
-const MIB = 1024 * 1024
 const TOKEN = 'glpat-f4ke-t0ken'
 const now = Date.now()
 const authority = newAuthority('git', { now, days: 2 })

@@ -10,6 +10,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { approverModule } from '#controllers/approver/reconcile.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
+import { MIB } from '#lib/bytes.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -26,7 +27,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 const NAME = 'liar'
 const REPLICAS = 3
 const PATIENCE_MS = 240_000
-const MIB = 1024 * 1024
 /** Of the controllers, for each time that a test looks. */
 const STEP_MS = 5_000
 const tools = { clock: systemClock, log: silentLogger }

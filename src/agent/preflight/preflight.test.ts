@@ -1,6 +1,7 @@
 import { execPath } from 'node:process'
 import { describe, expect, test } from 'vitest'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
+import { GIB } from '#lib/bytes.ts'
 import { parseElf } from '#lib/elf.ts'
 import { refuseBelowFloor } from './floor.ts'
 import { programRefusal, refusalBefore, skewRefusal, type NodeFacts } from './preflight.ts'
@@ -10,7 +11,6 @@ const node: NodeFacts = { arch: 'amd64', kernel: '5.10.134-16.al8', glibc: '2.32
 const publisher = newPublisher()
 const specOf = (spec: Readonly<Record<string, unknown>> = {}, version = '1.2.3') =>
   release(publisher, { version, spec }).spec
-const GIB = 2 ** 30
 
 describe('before anything is fetched', () => {
   test.each([

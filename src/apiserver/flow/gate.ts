@@ -10,6 +10,7 @@ import { Meter, type Leave } from './meter.ts'
 import { Quota } from './quota.ts'
 import { Turns } from './turns.ts'
 import { Usage } from './usage.ts'
+import { MIB } from '#lib/bytes.ts'
 
 /** As on a real server. */
 const RETRY_AFTER_SECONDS = 1
@@ -19,7 +20,6 @@ const comeBack = (): Refusal => tooManyRequests('Too many requests, please try a
 const REQUEST_MS = 0.1
 /** Cost of bytes read and sent: decrypted, copied, encrypted. */
 const MS_PER_MIB = 4
-const MIB = 1024 * 1024
 
 /** A leader renews every two seconds, one Lease per program. Requests beyond it take the ordinary lane: that key was stolen. */
 const LEADER_RATE: Rate = { perSecond: 10, burst: 30 }

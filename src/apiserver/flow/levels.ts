@@ -1,8 +1,7 @@
 // Limits for clients, by their user and groups: one table, the first matching line counts.
 import type { RequestUser } from '../builtin/kind.ts'
+import { KIB, MIB } from '#lib/bytes.ts'
 
-const KIB = 1024
-const MIB = 1024 * KIB
 const UNBOUNDED = Number.POSITIVE_INFINITY
 
 export interface Rate {

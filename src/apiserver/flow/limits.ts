@@ -1,8 +1,7 @@
 // How much a client may take of the server, in one place: seats, queues, bytes, watches, times.
 import type { Bounds } from './holdings.ts'
 import { DEFAULT_LEVELS, type FlowLevel } from './levels.ts'
-
-const MIB = 1024 * 1024
+import { MIB } from '#lib/bytes.ts'
 
 /** Parts for nodes. Their heartbeats are small and short; but each of ten thousand has connections and watches all the time. */
 const FEW = 1 / 16

@@ -5,6 +5,7 @@ import { foldLog, foldWholeLog } from './fold-log.ts'
 import type { FolderOrder, FolderReport } from './sqlite-folder.ts'
 import { DISK_FULL, writeFailure, type WriteFailure } from './storage-error.ts'
 import { threadFile } from './thread-file.ts'
+import { MIB } from '#lib/bytes.ts'
 
 /** In bytes of the log. */
 export interface LogBounds {
@@ -18,7 +19,6 @@ export interface LogBounds {
   readonly longest: number
 }
 
-const MIB = 1024 * 1024
 export const LOG_BOUNDS: LogBounds = { foldAt: 4 * MIB, restartAt: 16 * MIB, left: MIB, longest: 32 * MIB }
 
 /** After this long without a write the rest is folded too: no client waits. */

@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest'
 import { MOST_LOADS } from '../load.ts'
 import { loadAnswer } from './load-answer.ts'
-
-const GIB = 1024 ** 3
+import { GIB } from '#lib/bytes.ts'
 
 type Answer = { readonly status: number; readonly text: string } | 'Hangs'
 

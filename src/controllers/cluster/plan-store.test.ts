@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'
 import type { ControlPlane, StoreState } from '#controlplanes/port.ts'
+import { MIB } from '#lib/bytes.ts'
 import { timestamp } from '#lib/clock.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { QUIET } from '#test/doubles/quiet-cluster.ts'
@@ -15,7 +16,6 @@ import { statusOf } from './status.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 const SINCE = '2029-12-31T23:50:00Z'
-const MIB = 2 ** 20
 const FULL: StoreState = {
   bytes: 100 * MIB,
   inUseBytes: 95 * MIB,

@@ -7,13 +7,13 @@ import type { Reason } from '#api/catalogue.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { finished, permitFor } from './plan-permit.ts'
 import type { Seen } from './seen.ts'
+import { MIB } from '#lib/bytes.ts'
 
 const SOON_MS = 2_000
 /** The host polls the members once a minute. */
 const FULL_MS = 10_000
 /** A restored store must have more room than this one. */
 const ROOMY = 0.9
-const MIB = 2 ** 20
 const DEFRAGMENT_PERMIT = 'defragment'
 
 export const isFull = (plane: ControlPlane | undefined): boolean => plane?.store?.fullSince !== undefined

@@ -4,6 +4,7 @@ import { dayOf, NO_POOL, sumOfDays } from '#measure/kept-days.ts'
 import { budgetOf, NO_SECONDS, plus, serviceLevel, type StateSeconds } from '#measure/service-level.ts'
 import { poolsIn, type ReportFacts } from './facts.ts'
 import { type Cell, count, duration, limited, percent, percentText, type Section, share, word } from './report.ts'
+import { GIB } from '#lib/bytes.ts'
 
 /** Shares near one differ in their third digit. */
 export const LEVEL_DIGITS = 3
@@ -65,7 +66,6 @@ export function daysChart({ levels, from }: ReportFacts, only?: string): NonNull
 }
 
 const BYTES: ReadonlySet<string> = new Set(['memory', 'ephemeral-storage'])
-const GIB = 1024 ** 3
 
 const amount = (resource: string, value: number | undefined): Cell => {
   if (value === undefined) return percent(undefined)

@@ -1,4 +1,5 @@
 // The bounds of a history. The options of the role can change each.
+import { GIB } from '#lib/bytes.ts'
 
 export interface HistoryBounds {
   /** File size beyond which the oldest days are summed up and dropped. */
@@ -10,7 +11,5 @@ export interface HistoryBounds {
   /** Rows that may wait for the disk before the watches have to wait too: a second of a storm. */
   readonly waiting: number
 }
-
-const GIB = 1024 ** 3
 
 export const DEFAULT_BOUNDS: HistoryBounds = { maxBytes: 4 * GIB, days: 400, rowsPerHour: 200, waiting: 6_000 }

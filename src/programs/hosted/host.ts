@@ -6,6 +6,7 @@ import { hostedNamespace, type HostedProgram } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Clock } from '#lib/clock.ts'
+import { MIB } from '#lib/bytes.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { inParallel } from '#lib/pool.ts'
@@ -46,7 +47,6 @@ export interface ProgramHostOptions {
 
 /** Memory beside the heap: code, and buffers of requests. A process beyond its heap and this is killed, as one whose heap is full ends by itself. */
 const OTHER_MB = 256
-const MIB = 1024 * 1024
 /** So long a cluster that was in a process that failed has one of its own. */
 const APART_MS = 3_600_000
 /** Unchanged kubeconfigs are read again this often; a rotation has time for it. */

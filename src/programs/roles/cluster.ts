@@ -6,6 +6,7 @@ import { versionFile, type Versions } from '#controlplanes/embedded/version-file
 import { releaseManifests } from '#delivery/release-manifests.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { MIB } from '#lib/bytes.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { partsOf } from '#runtime/module.ts'
 import { clientOf } from '../run/connect.ts'
@@ -14,7 +15,6 @@ import { runErrors } from '../run/run-errors.ts'
 import type { RolesConfig } from './config.ts'
 import { inClustersFile } from '../hosted/in-clusters-file.ts'
 
-const MIB = 1024 * 1024
 /** The administrator of a cluster may fill it: what is read of one, at worst, leaves room in a heap of 256 MiB, which is for all of them. */
 const OF_CLUSTERS = { parsed: 4 * MIB, text: 16 * MIB, listed: 12 * MIB }
 

@@ -1,5 +1,6 @@
 // The sync role: turns commits into objects in clusters.
 import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { MIB } from '#lib/bytes.ts'
 import { defined } from '#lib/defined.ts'
 import { newsReader } from '#explain/release/news.ts'
 import { VERSION } from '#lib/program-version.ts'
@@ -11,7 +12,6 @@ import { clientOf } from '../run/connect.ts'
 import type { RoleSetup } from '../run/role.ts'
 import { apiServersOf, type RolesConfig } from './config.ts'
 
-const MIB = 1024 * 1024
 /** Of one cluster at a time, in a heap of 1 GiB. The objects of one kind of the largest clusters have some 100 MiB. */
 const OF_CLUSTERS = { parsed: 16 * MIB, text: 16 * MIB, listed: 128 * MIB }
 

@@ -2,8 +2,8 @@
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
 import { clientOf } from './connect.ts'
+import { MIB } from '#lib/bytes.ts'
 
-const MIB = 1024 * 1024
 /** A page of a list has less than one MiB. */
 const BOUNDS = { parsed: 8 * MIB, text: 8 * MIB, listed: 64 * MIB }
 

@@ -1,6 +1,7 @@
 // The options of `kubenode run`, validated before any request.
 import { mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { GIB, MIB } from '#lib/bytes.ts'
 import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -158,8 +159,6 @@ export function clusterConfigOf({ cluster, hostServer, hostCa }: RunOptions, own
   return { server: hostServer ?? own.server, ca, cluster: name, connection: own.connection }
 }
 
-const GIB = 1024 ** 3
-
 function historyOf({ history: folder, historyDays, historySize }: RunOptions, roles: readonly RoleName[]) {
   // The console shows what was recorded, where there is something.
   if (roles.includes('console') && !roles.includes('history') && folder === undefined) return {}
@@ -209,7 +208,6 @@ const LOOPBACK = '127.0.0.1'
 
 const SERVICE = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)\/([a-z]([a-z0-9-]{0,61}[a-z0-9])?)$/
 
-const MIB = 1024 * 1024
 const LEAST_REPOSITORY_MIB = 16
 /** Beyond this, a shell's file size limit is no longer an exact number. */
 const MOST_REPOSITORY_MIB = 1024 * 1024

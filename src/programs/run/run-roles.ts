@@ -1,6 +1,7 @@
 // Runs roles of one or more clusters in this process, each with its own connection and leader election, until the process is stopped or one of them ends.
 import { hostname } from 'node:os'
 import { isInPod } from '#kube/in-cluster.ts'
+import { MIB } from '#lib/bytes.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
 import { favorMemory, letHeapGrow } from '#lib/heap-growth.ts'
@@ -94,7 +95,6 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
     throw new KubeNodeError(runtimeErrors.KN3012({ reason: LOST }), { retry: 'later' })
 }
 
-const MIB = 1024 * 1024
 /** The administrators of one cluster, who may answer for its API server, must not end the roles of the others in this process. */
 const OF_ONE_OF_MANY = { parsed: 16 * MIB, text: 16 * MIB, listed: 128 * MIB }
 

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { Clock } from '#lib/clock.ts'
+import { MIB } from '#lib/bytes.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import type { FakeRegion } from '#test/doubles/clouds/region.ts'
 import { fakeRegion, hostRequest, OPEN_LIMITS, quickClock, VENDORS, type Vendor } from '#test/doubles/clouds/worlds.ts'
@@ -12,7 +13,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { guarded } from '../guarded.ts'
 import type { Host, Provider } from '../port.ts'
 
-const MIB = 2 ** 20
 /** Does not wait half a minute for an answer. */
 const hastyClock: Clock = { ...quickClock, after: (ms, fn) => systemClock.after(Math.min(ms, 50), fn) }
 /** Sixteen kilobytes. */

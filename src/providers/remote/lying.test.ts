@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { join } from 'node:path'
 import { getuid } from 'node:process'
+import { MIB } from '#lib/bytes.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -99,8 +100,6 @@ afterEach(async () => {
   await die()
   await rm(dir, { recursive: true, force: true })
 })
-
-const MIB = 1024 * 1024
 
 /** Each is served for every call; `says` is in what the user reads. */
 const BROKEN: Readonly<Record<string, { readonly answer: Answer; readonly says: RegExp; readonly isSlow?: true }>> = {

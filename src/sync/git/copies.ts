@@ -1,6 +1,7 @@
 // The disk space of all repository copies together: how much one copy may still use, and whether the limit is near.
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { KIB, MIB } from '#lib/bytes.ts'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 
 /** This many of the largest copies fit. An installation leaves room for one more, to join packs. */
@@ -9,7 +10,6 @@ export const boundOfAll = (maxBytesEach: number): number => LARGEST_COPIES * max
 
 /** Reported from this share on, while fetches still succeed. */
 const NEARLY_FULL = 0.8
-const MIB = 1024 * 1024
 
 export interface CopiesUsage {
   readonly bytes: number
@@ -24,7 +24,6 @@ export function usageOf(cacheDir: string, maxBytes: number): CopiesUsage {
 }
 
 /** A shell has no smaller unit for file limits. */
-const KIB = 1024
 
 /** The total size that the copy in this folder may reach. */
 export const roomFor = (dir: string, { bytes, maxBytes }: CopiesUsage): number =>

@@ -1,6 +1,7 @@
 // Keeps a bare copy of a remote repository with the git program: one branch or tag at a time, without hooks, submodules, symlinks or prompts.
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { MIB } from '#lib/bytes.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
@@ -35,7 +36,6 @@ export interface MirrorOptions {
 const DEFAULT_DEADLINE_MS = 120_000
 /** Total size of one copy. Several fit on the disk that an installation gives sync. */
 export const DEFAULT_MAX_BYTES = 1024 * 1024 * 1024
-const MIB = 1024 * 1024
 
 export interface WantedRef {
   readonly branch?: string | undefined

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
+import { MIB } from '#lib/bytes.ts'
 import { killGroup } from '#lib/kill-group.ts'
 import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { entriesBelow } from '#lib/entries-below.ts'
@@ -101,7 +102,6 @@ function outputOf(ended: Exclude<Ended, { kind: 'Done' }>, { deadlineMs }: GitRu
 
 const SHALLOW = /rejected .* because shallow roots are not allowed|shallow update not allowed/
 
-const MIB = 1024 * 1024
 const tooLarge = (url: string, maxBytes: number) =>
   new KubeNodeError(syncErrors.KN7046({ url, limit: Math.round(maxBytes / MIB) }), { retry: 'later' })
 

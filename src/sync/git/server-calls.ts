@@ -2,6 +2,7 @@
 // over-https, for https only: slower, because it keeps a whole pack in memory, but within the same limits of time, memory and disk.
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { MIB } from '#lib/bytes.ts'
 import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { modulePath } from '#lib/release-root.ts'
@@ -98,7 +99,6 @@ type Asked = {
 }
 
 const STAND_IN = 'src/sync/git/over-https/main.ts'
-const MIB = 1024 * 1024
 /** While its index is built, a pack is in memory several times, and the program has a gigabyte: 128 MiB would be too much. */
 const MAX_ANSWER_BYTES = 64 * MIB
 /** Note for a source's status. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { KeptRenders } from './kept-renders.ts'
+import { KIB } from '#lib/bytes.ts'
 
-const KIB = 1024
 interface Made {
   readonly bytes: number
 }

@@ -1,11 +1,11 @@
 // Plays a full disk and a wrong clock of one node: the two files that its agent reads instead of the disk and the clock of this machine, and old files to remove.
 import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { MIB } from '#lib/bytes.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import type { NodeLayout } from '#providers/process/layout.ts'
 
-const MIB = 1_048_576
 const FILES = 32
 const LEAST_BYTES = 64 * MIB
 /** Files younger than a week are not removed. */

@@ -3,8 +3,8 @@
 import { deltaSizes } from '../objects/delta.ts'
 import { Damaged, compressedBound, inflateMeasured } from '../objects/inflate.ts'
 import { MAX_HEADER_BYTES, entryIn } from '../objects/pack.ts'
+import { MIB } from '#lib/bytes.ts'
 
-const MIB = 1024 * 1024
 const HEADER_BYTES = 12
 /** A fleet of a thousand clusters adds a few thousand files a year. Building the index compares each of them 256 times. */
 const MAX_OBJECTS = 500_000
