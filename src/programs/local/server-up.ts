@@ -28,10 +28,7 @@ export async function serverUp(
   const until = systemClock.monotonic() + SERVER_WITHIN_MS
   for (;;) {
     try {
-      const connection = await connect(kubeconfig)
-      const { status } = await connection.client.raw({ method: 'GET', path: '/readyz', timeoutMs: ANSWER_WITHIN_MS })
-      if (status === 200) return connection
-      connection.client.close()
+      return await readyServer(kubeconfig, connect)
     } catch (cause) {
       if (systemClock.monotonic() > until) {
         const why = whyEnded() ?? messageOf(cause)
@@ -39,5 +36,18 @@ export async function serverUp(
       }
     }
     await systemClock.sleep(POLL_MS, signal)
+  }
+}
+
+/** Throws unless the server answers that it is ready. */
+async function readyServer(kubeconfig: string, connect: Connect): Promise<Connected> {
+  const connection = await connect(kubeconfig)
+  try {
+    const { status } = await connection.client.raw({ method: 'GET', path: '/readyz', timeoutMs: ANSWER_WITHIN_MS })
+    if (status === 200) return connection
+    throw new Error(`its /readyz answers ${status}`)
+  } catch (e) {
+    connection.client.close()
+    throw e
   }
 }
