@@ -68,7 +68,7 @@ test('the list and one cluster are printed for people and for programs', async (
   expect(await kubenode(w, 'list')).toMatchObject({ code: 0, out: '', said: expect.stringContaining('no clusters') })
   await w.declare('one', { stage: 'test' })
   await w.untilPhase('one', 'Ready')
-  expect((await kubenode(w, 'list')).out).toMatch(/^NAME +PHASE .*\none +Ready +1\.36\.0 +No +test +<none>/)
+  expect((await kubenode(w, 'list')).out).toMatch(/^NAME +PHASE .*\none +Ready +True +1\.36\.0 +No +test +<none>/)
   expect((await kubenode(w, 'list', '-A', '-o', 'wide')).out).toMatch(
     /^NAMESPACE .*ENDPOINT .*WAITS FOR\nkubenode-system .*https:/,
   )

@@ -12,6 +12,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { objectKey } from '#api/schema/object-meta.ts'
+import { changedClient } from '#test/doubles/kube/changed-client.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 import {
   connectionTo,
@@ -259,9 +260,7 @@ describe.each(installServers)('in the way of an installation on $name', ({ start
       const answer = await real.raw(request)
       return request.path === '/version' ? { ...answer, text } : answer
     }
-    return new Proxy(real, {
-      get: (_, name) => (name === 'raw' ? raw : (Reflect.get(real, name) as () => unknown).bind(real)),
-    })
+    return changedClient(real, { raw })
   }
   async function tried(obstacle: Obstacle, options: Partial<InstallOptions> = {}): Promise<string> {
     const shown: string[] = []

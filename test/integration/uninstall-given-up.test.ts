@@ -6,6 +6,7 @@ import { deploymentType } from '#install/observe.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
+import { changedClient } from '#test/doubles/kube/changed-client.ts'
 import { Died } from '#test/doubles/kube/dying-client.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 import { isFull, onlyInFull } from '#test/support/tools/full.ts'
@@ -27,9 +28,7 @@ function endingWhenStopped(real: KubeClient, last: string): KubeClient {
     await real.scale(...args)
     if (args[1].name === last) throw new Error('interrupted')
   }
-  return new Proxy(real, {
-    get: (_, name) => (name === 'scale' ? scale : (Reflect.get(real, name) as () => unknown).bind(real)),
-  })
+  return changedClient(real, { scale })
 }
 
 /** Ends once our namespace no longer exists, and with it the name that the cluster was given. */
@@ -43,9 +42,7 @@ function endingWithoutNamespaces(real: KubeClient): KubeClient {
     )
     throw new Died()
   }
-  return new Proxy(real, {
-    get: (_, name) => (name === 'delete' ? remove : (Reflect.get(real, name) as () => unknown).bind(real)),
-  })
+  return changedClient(real, { delete: remove })
 }
 
 /** A real control plane takes a minute for this. */
