@@ -38,6 +38,10 @@ export const kubeErrors = errorTable({
     text: 'cannot list {plural}: the server has sent {most} pages without an object, and reports that more follow',
     next: 'check what answers at this address: no API server does that',
   },
+  KN2005_endless: {
+    text: 'cannot list {plural}: the server has sent more than {most} objects, and reports that more follow',
+    next: 'check what answers at this address: no cluster has as many',
+  },
   KN2005_kept: {
     text: 'cannot keep the objects of this cluster: they have more than {maxLength} characters',
     next: 'no cluster has as many; check who writes them there',

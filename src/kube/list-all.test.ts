@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { KubeClient } from './client.ts'
 import { coreKind } from './core-kinds.ts'
-import { listAll, listPages } from './list-all.ts'
-import { MOST_EMPTY_PAGES } from './page-size.ts'
+import { listAll, listPages, listWanted } from './list-all.ts'
+import { MOST_EMPTY_PAGES, MOST_OBJECTS } from './page-size.ts'
 import { defined } from '#lib/defined.ts'
 
 /** A server with these pages; the last ends as given. */
@@ -40,4 +40,25 @@ test('pages without an object may follow each other for a while, but not without
   await expect(listAll(endless, coreKind('Node'))).rejects.toThrow(
     'KN2005: cannot list nodes: the server has sent 100 pages',
   )
+})
+
+describe('a server that sends the same objects in page after page', () => {
+  const items = Array.from({ length: 500 }, (_, n) => ({ metadata: { name: `n-${n}` } }))
+  const endless = { list: () => Promise.resolve({ items, continue: 'more', resourceVersion: '1' }) }
+  const client = endless as unknown as KubeClient
+
+  test('is given up after a million', async () => {
+    let pages = 0
+    const read = listWanted(client, coreKind('Node'), {}, () => (pages++, []))
+    await expect(read).rejects.toThrow('KN2005: cannot list nodes: the server has sent more than 1000000 objects')
+    expect(pages).toBe(MOST_OBJECTS + items.length)
+  })
+
+  test('fills no memory with what is wanted of them', async () => {
+    const bounded = Object.assign(Object.create(client), { mostListed: 10_000 }) as KubeClient
+    let kept = 0
+    const read = listWanted(bounded, coreKind('Node'), {}, (node) => (kept++, [node]))
+    await expect(read).rejects.toThrow('KN2005: cannot list nodes: all of them have more than 10000 characters')
+    expect(kept).toBeLessThanOrEqual(items.length)
+  })
 })

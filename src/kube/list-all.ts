@@ -4,7 +4,7 @@ import { qualifiedPlural, type ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient, ListOptions, ListPage } from './client.ts'
 import { ConnectionError } from './errors.ts'
 import { kubeErrors } from './kube-errors.ts'
-import { emptyPages, smallerPage } from './page-size.ts'
+import { emptyPages, objectsRead, smallerPage } from './page-size.ts'
 import { defined } from '#lib/defined.ts'
 
 /** Like kubectl: a page of large objects stays within some megabytes. */
@@ -29,6 +29,7 @@ async function* pages<T extends KubeObject>(
   let limit = PAGE
   let token: string | undefined
   let empty = 0
+  let objects = 0
   for (;;) {
     const more: ListOptions = { ...options, limit, ...defined({ continue: token }) }
     const page = await client.list<T>(type, more).catch((error: unknown) => {
@@ -39,6 +40,7 @@ async function* pages<T extends KubeObject>(
     token = page.continue
     if (token === undefined || token === '') return
     empty = emptyPages(empty, page.items, type)
+    objects = objectsRead(objects, page.items, type)
   }
 }
 
@@ -48,26 +50,42 @@ export async function listAll<T extends KubeObject>(
   type: ResourceType<T>,
   options: Options = {},
 ): Promise<readonly T[]> {
-  const { mostListed: most = Number.POSITIVE_INFINITY } = client
   const found: T[] = []
   let size = 0
   for await (const page of pages(client, type, options)) {
     size += page.size ?? 0
-    if (size > most)
-      throw new ConnectionError(kubeErrors.KN2005_list({ plural: qualifiedPlural(type), maxLength: most }), 'no')
+    checkSize(size, client, type)
     found.push(...page.items)
   }
   return found
 }
 
-/** Keeps what is wanted of each object: whole ones of a large cluster, or of a hostile one, do not fit into memory. */
-export async function listWanted<T extends KubeObject, U>(
-  client: Pick<KubeClient, 'list'>,
+/**
+ * Keeps what is wanted of each object, as far as the client says how much: whole ones of a large cluster, or of a hostile one, do not fit into memory. A hostile one
+ * may also have the same object in every page.
+ */
+export async function listWanted<T extends KubeObject, U extends object | string | true>(
+  client: Pick<KubeClient, 'list' | 'mostListed'>,
   type: ResourceType<T>,
   options: Options,
   wanted: (object: T) => readonly U[],
 ): Promise<readonly U[]> {
   const found: U[] = []
-  for await (const page of listPages(client, type, options)) for (const object of page) found.push(...wanted(object))
+  let size = 0
+  for await (const page of listPages(client, type, options))
+    for (const part of page.flatMap(wanted)) {
+      if (client.mostListed !== undefined) size += JSON.stringify(part).length
+      checkSize(size, client, type)
+      found.push(part)
+    }
   return found
+}
+
+function checkSize(
+  size: number,
+  { mostListed: most = Number.POSITIVE_INFINITY }: Pick<KubeClient, 'mostListed'>,
+  type: ResourceType,
+): void {
+  if (size > most)
+    throw new ConnectionError(kubeErrors.KN2005_list({ plural: qualifiedPlural(type), maxLength: most }), 'no')
 }

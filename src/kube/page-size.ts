@@ -16,6 +16,8 @@ const PAGE_BYTES = 700_000
 const SAMPLES = 8
 /** Pages without an object, one after the other, after which more must follow. An API server has none; one that was taken over may have them without end. */
 export const MOST_EMPTY_PAGES = 100
+/** Of one list. Clusters have a hundredth of it of each kind; a server that was taken over may have the same object in page after page. */
+export const MOST_OBJECTS = 1_000_000
 
 export function nextPageSize(page: readonly KubeObject[]): number {
   const bytes = typicalBytes(page)
@@ -38,6 +40,17 @@ export function emptyPages(
   if (page.length > 0) return 0
   if (before < MOST_EMPTY_PAGES) return before + 1
   throw new ConnectionError(kubeErrors.KN2005_empty({ plural: qualifiedPlural(type), most: MOST_EMPTY_PAGES }), 'no')
+}
+
+/** The objects up to this page; throws if they do not end. */
+export function objectsRead(
+  before: number,
+  page: readonly KubeObject[],
+  type: Pick<ResourceType, 'plural' | 'group'>,
+): number {
+  const objects = before + page.length
+  if (objects <= MOST_OBJECTS) return objects
+  throw new ConnectionError(kubeErrors.KN2005_endless({ plural: qualifiedPlural(type), most: MOST_OBJECTS }), 'no')
 }
 
 /** The mean of a few samples spread over the page. */

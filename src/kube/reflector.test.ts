@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import type { ListOptions } from './client.ts'
+import type { ListOptions, WatchOptions } from './client.ts'
 import { coreKind } from './core-kinds.ts'
 import { settled, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
@@ -618,6 +618,35 @@ describe('of a server whose administrators are others', () => {
     fake.plant(NODE, large('b'))
     await settled()
     expect([failures(notices).length > 0, cached(informer)]).toEqual([true, []])
+  })
+
+  it('deletions of objects that were never there are held to the same bound', async () => {
+    const bound = new KeptBound(4_000)
+    const { clock, fake, notices, start } = world({ kept: bound.share() })
+    fake.plant(NODE, node('a'))
+    const real = fake.client({ actor: ACTOR })
+    let deletions = 100
+    const client: typeof real = Object.create(real, {
+      list: { value: (type: typeof NODE, options: ListOptions) => real.list(type, options) },
+      watch: {
+        async *value(type: typeof NODE, options: WatchOptions) {
+          for (; deletions > 0; deletions--)
+            yield { type: 'DELETED', object: node(`${deletions}-${'x'.repeat(100)}`) } as const
+          yield* real.watch(type, options)
+        },
+      },
+    })
+    const informer = start({ client })
+    await settled()
+    expect([deletions > 0, failures(notices)[0]]).toEqual([
+      true,
+      expect.stringContaining('KN2005: cannot keep the objects of this cluster'),
+    ])
+    deletions = 0
+    await clock.advance(60_000)
+    expect(cached(informer)).toEqual(truth(fake))
+    // What was forgotten takes no room.
+    expect(() => bound.share().put('of another cache', 'x'.repeat(3_000))).not.toThrow()
   })
 
   it('a list of pages without an object fails after a while, and is read once it has an end', async () => {

@@ -9,7 +9,7 @@ import { backoffMs } from './backoff.ts'
 import type { KubeClient, ListOptions, ListPage, WatchOptions } from './client.ts'
 import { isGone, isTooLargeResourceVersion } from './errors.ts'
 import { KeptTooMuch, type KeptShare } from './kept-bound.ts'
-import { emptyPages, FIRST_PAGE, nextPageSize, smallerPage } from './page-size.ts'
+import { emptyPages, FIRST_PAGE, nextPageSize, objectsRead, smallerPage } from './page-size.ts'
 import { Replica, type Change } from './replica.ts'
 import type { Store } from './store.ts'
 import { withoutManagedFields } from './trim.ts'
@@ -78,6 +78,8 @@ interface NextPage {
   readonly resourceVersion: string
   /** Pages without an object, one after the other, up to here. */
   readonly empty: number
+  /** Objects up to here. */
+  readonly objects: number
 }
 
 class Silence extends Error {
@@ -192,7 +194,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    let next: NextPage = { token: undefined, size: FIRST_PAGE, resourceVersion: '', empty: 0 }
+    let next: NextPage = { token: undefined, size: FIRST_PAGE, resourceVersion: '', empty: 0, objects: 0 }
     let pages = 0
     do {
       next = await this.#takePage(signal, next, pages === 0)
@@ -209,7 +211,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   /** Only the cached objects of a page outlive this call: keeping a page while the next one loads doubles a list's memory. */
-  async #takePage(signal: AbortSignal, { token, size, empty }: NextPage, isFirst: boolean): Promise<NextPage> {
+  async #takePage(signal: AbortSignal, { token, size, empty, objects }: NextPage, isFirst: boolean): Promise<NextPage> {
     const page = await this.#page(signal, token, size)
     if (isFirst) {
       this.#checkTime(page.resourceVersion)
@@ -221,6 +223,7 @@ export class Reflector<T extends KubeObject> {
       size: nextPageSize(page.items),
       resourceVersion: page.resourceVersion,
       empty: emptyPages(empty, page.items, this.#o.type),
+      objects: objectsRead(objects, page.items, this.#o.type),
     }
   }
 

@@ -79,9 +79,12 @@ export class Replica<T extends KubeObject> {
   dropAll(): readonly Change<T>[] {
     const changes: Change<T>[] = []
     // From the end: a store that is sorted moves nothing then.
-    for (const key of [...this.#store.keys()].toReversed()) this.#drop(key, '', changes)
+    for (const key of [...this.#store.keys()].toReversed()) {
+      this.#takeOut(key, changes)
+      this.#kept?.delete(key)
+    }
     this.#pending.forgetAll()
-    this.#tombstones.clear()
+    this.#forgetDeletions()
     this.forgetResumePoint()
     return changes
   }
@@ -98,7 +101,7 @@ export class Replica<T extends KubeObject> {
     this.#highest = acceptOlder ? resourceVersion : newerOf(this.#highest, resourceVersion)
     if (!acceptOlder) return
     this.#pending.forgetAll()
-    this.#tombstones.clear()
+    this.#forgetDeletions()
   }
 
   page(items: readonly T[]): readonly Change<T>[] {
@@ -177,7 +180,7 @@ export class Replica<T extends KubeObject> {
   #show(key: string, object: T, changes: Change<T>[], asOf?: string): void {
     const revision = object.metadata.resourceVersion
     // A list that is newer than the recorded deletion and shows the object wins.
-    if (asOf !== undefined && !isOlder(asOf, this.#tombstones.get(key))) this.#tombstones.delete(key)
+    if (asOf !== undefined && !isOlder(asOf, this.#tombstones.get(key))) this.#forgetDeletion(key)
     const old = this.#store.at(key)?.metadata.resourceVersion
     const isPending = this.#pending.has(key)
     if (this.#pending.outdates(key, { revision, ...defined({ asOf }) })) return
@@ -215,19 +218,32 @@ export class Replica<T extends KubeObject> {
   }
 
   #drop(key: string, revision: string, changes: Change<T>[]): void {
-    const known = this.#tombstones.get(key)
+    // It takes the place of the object, and is shorter. A server may report deletions of any names, whose objects were never there.
+    this.#kept?.put(key, [key])
+    const deletedAt = newerOf(this.#tombstones.get(key), revision)
     this.#tombstones.delete(key)
-    this.#tombstones.set(key, newerOf(known, revision))
+    this.#tombstones.set(key, deletedAt)
     if (this.#tombstones.size > MAX_TOMBSTONES) this.#forgetOldest()
+    this.#takeOut(key, changes)
+  }
+
+  #takeOut(key: string, changes: Change<T>[]): void {
     const old = this.#store.at(key)
     if (old === undefined) return
     this.#store.delete(key)
-    this.#kept?.delete(key)
     changes.push({ key, old, now: undefined })
+  }
+
+  #forgetDeletion(key: string): void {
+    if (this.#tombstones.delete(key)) this.#kept?.delete(key)
+  }
+
+  #forgetDeletions(): void {
+    for (const key of [...this.#tombstones.keys()]) this.#forgetDeletion(key)
   }
 
   #forgetOldest(): void {
     const [oldest] = this.#tombstones.keys()
-    if (oldest !== undefined) this.#tombstones.delete(oldest)
+    if (oldest !== undefined) this.#forgetDeletion(oldest)
   }
 }

@@ -18,3 +18,8 @@ export const isOlder = (a: string | undefined, b: string | undefined): boolean =
 
 /** The newer of the two, or `b` if their order is unknown. */
 export const newerOf = (a: string | undefined, b: string): string => (a !== undefined && isOlder(b, a) ? a : b)
+
+/** Of a kube-apiserver they have some ten digits. Caches keep the newest ones. */
+const LONGEST = 1_024
+
+export const isLongVersion = (version: unknown): boolean => typeof version === 'string' && version.length > LONGEST

@@ -23,6 +23,8 @@ let objects: readonly object[]
 let isHonest: boolean
 /** What each request is refused with, if it is. */
 let refusal: string | undefined
+/** The line of each watch. */
+let event: object
 
 beforeEach(async () => {
   asked = []
@@ -35,6 +37,7 @@ beforeEach(async () => {
     asked.push(`${from}+${limit}`)
     answer.on('error', () => undefined)
     if (refusal !== undefined) return answer.writeHead(403, { 'content-type': 'application/json' }).end(refusal)
+    if (query.has('watch')) return answer.writeHead(200).end(`${JSON.stringify(event)}\n`)
     const end = isHonest ? from + limit : objects.length
     const more = isHonest && end < objects.length ? { continue: String(end) } : {}
     const text = JSON.stringify({ metadata: { resourceVersion: '1', ...more }, items: objects.slice(from, end) })
@@ -106,6 +109,14 @@ describe('a cluster that is filled to end the program', () => {
     await expect(client.get(CONFIG_MAPS, { namespace: 'default', name: 'o-0' })).rejects.toThrow(/^KN2005/)
     await expect(client.raw({ method: 'GET', path: '/metrics' })).rejects.toThrow(/^KN2005/)
     expect(asked).toHaveLength(2)
+  })
+
+  test('has a watch ended whose versions are too long to keep', async () => {
+    const metadata = { name: 'a', resourceVersion: '1'.repeat(2_000) }
+    for (const type of ['ADDED', 'DELETED', 'BOOKMARK']) {
+      event = { type, object: { metadata } }
+      await expect(client.watch(CONFIG_MAPS).next()).rejects.toThrow(/^KN2410: .* very long resourceVersion/)
+    }
   })
 
   test('has a refusal read up to a bound, and counted as a refusal', async () => {

@@ -24,6 +24,7 @@ describe('a page of a list', () => {
     ['a number among the items', { metadata: {}, items: [{ metadata: {} }, 1] }],
     ['null among the items', { metadata: {}, items: [null] }],
     ['an item without metadata', { metadata: {}, items: [{}] }],
+    ['a resourceVersion that is too long to keep', { metadata: { resourceVersion: '1'.repeat(2_000) }, items: [] }],
   ])('is refused by number: %s', (_name, body) => {
     expect(() => page(body)).toThrow(/^KN1314: cannot list nodes: the response is /)
   })

@@ -14,6 +14,7 @@ import {
 import type { CallOptions, DeleteOptions, ListPage } from '../client.ts'
 import { ConnectionError } from '../errors.ts'
 import { kubeErrors } from '../kube-errors.ts'
+import { isLongVersion } from '../resource-version.ts'
 
 export const JSON_TYPE = 'application/json'
 
@@ -134,6 +135,7 @@ export function pageOf<T extends KubeObject>(type: ResourceType<T>, body: unknow
     item['apiVersion'] ??= apiVersion
   }
   const { resourceVersion, continue: next, remainingItemCount } = body['metadata']
+  if (isLongVersion(resourceVersion)) throw notUnderstood(call, 'a list with a very long resourceVersion')
   return {
     items: items as unknown as readonly T[],
     resourceVersion: typeof resourceVersion === 'string' ? resourceVersion : '',

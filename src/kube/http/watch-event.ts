@@ -5,6 +5,7 @@ import { apiVersionOf, type ResourceType } from '#api/schema/resource.ts'
 import type { WatchEvent } from '../client.ts'
 import { ApiError, ConnectionError, statusFrom, type CallContext } from '../errors.ts'
 import { kubeErrors } from '../kube-errors.ts'
+import { isLongVersion } from '../resource-version.ts'
 
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
 
@@ -18,6 +19,7 @@ export function eventOf<T extends KubeObject>(
     throw new ApiError(statusFrom(500, object), { ...context, sensitive: type.plural === 'secrets' })
   const metadata = object['metadata']
   if (!isObject(metadata)) throw unknown(context, 'an object without metadata')
+  if (isLongVersion(metadata['resourceVersion'])) throw unknown(context, 'an object with a very long resourceVersion')
   if (kind === 'BOOKMARK') {
     const { resourceVersion, annotations } = metadata
     if (typeof resourceVersion !== 'string') throw unknown(context, 'a bookmark without resourceVersion')
