@@ -29,7 +29,7 @@ export const smoke: Figures = { nodes: 200, per_second: 500, seconds: 1, rows: 5
 
 /** A repair for every second node: the life of a node has them. */
 function repairs(names: Names, count: number, at: number): readonly PendingRow[] {
-  const [spec, phase, done] = [names.topic('spec'), names.topic('status/phase'), names.value('"Done"')]
+  const [spec, phase, done] = [names.topic('spec') ?? 0, names.topic('status/phase') ?? 0, names.value('"Done"')]
   return Array.from({ length: count / 2 }, (_, n) => {
     const [name, node] = [`repair-${n}`, `prod-1-worker-${2 * n}`]
     const subject = names.subject({ kind: 'RemedyOperationJob', namespace: '', name, uid: `job-${n}` })
@@ -53,7 +53,7 @@ function asked(count: number, rows: number): Figures {
         `{"message":"seen # times in #","reason":"R${i}","status":"${i % 2 === 0 ? 'True' : 'False'}","type":"T"}`,
       ),
     )
-    const topics = CONDITIONS.map((type) => names.topic(`status/conditions/${type}`))
+    const topics = CONDITIONS.map((type) => names.topic(`status/conditions/${type}`) ?? 0)
     const subjects = Array.from({ length: count }, (_, n) =>
       names.subject({ kind: 'Node', namespace: '', name: `prod-1-worker-${n}`, uid: `uid-${n}` }),
     )

@@ -239,7 +239,7 @@ export class Replica<T extends KubeObject> {
   }
 
   #forgetDeletions(): void {
-    for (const key of [...this.#tombstones.keys()]) this.#forgetDeletion(key)
+    for (const key of this.#tombstones.keys()) this.#forgetDeletion(key)
   }
 
   #forgetOldest(): void {

@@ -24,7 +24,7 @@ for (let rows = 0; ; ) {
   const now = Date.now()
   const batch = Array.from({ length: 50 }, (_, i) => ({
     subject: names.subject({ kind: 'Node', namespace: '', name: 'n-' + i, uid: 'uid-' + i }),
-    topic: names.topic('status/conditions/Ready'),
+    topic: names.topic('status/conditions/Ready') ?? 0,
     value: names.value(JSON.stringify({ type: 'Ready', status: 'True', n: rows + i })),
     reported: now,
     observed: now,

@@ -188,7 +188,7 @@ test('every answer over many rows is computed in steps of one page each, and oth
   const nodes = Array.from({ length: 200 }, (_, n) =>
     names.subject({ kind: 'Node', namespace: '', name: `many-${n}`, uid: `many-${n}` }),
   )
-  const topic = names.topic('status/conditions/Ready')
+  const topic = names.topic('status/conditions/Ready') ?? 0
   const rows = Array.from({ length: 20 * PAGE_ROWS }, (_, n) => ({
     subject: nodes[n % nodes.length] ?? 0,
     topic,

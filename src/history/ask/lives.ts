@@ -36,8 +36,12 @@ export interface LaneState {
   readonly text: string
 }
 
-/** More rows than anyone reads; the newest are kept. */
+/** More objects than anyone reads about; the newest are kept. */
 const MAX_RELATED = 200
+/** Objects of one name, and values of one fact: a cluster may make and change the same without an end. */
+const MAX_OWN = 200
+/** More rows than anyone reads; of each object the newest are kept. */
+const MOST_ROWS = 100_000
 
 /** Throws at its first step if no object of this name was recorded. What belongs to it is left out where `mayRead` says so of its kind. */
 export function* lifeOf(
@@ -47,7 +51,7 @@ export function* lifeOf(
   asked: Range,
   mayRead: (kind: string) => boolean = () => true,
 ): Steps<Life> {
-  const own = reader.subjects(kind, name)
+  const own = reader.subjects(kind, name).slice(-MAX_OWN)
   if (own.length === 0)
     throw new KubeNodeError(historyErrors.KN17005({ what: `${kind.toLowerCase()}/${name}`, known: 'other objects' }))
   const range = recordedPart(reader, asked)
@@ -55,19 +59,24 @@ export function* lifeOf(
     .filter((s) => mayRead(s.kind))
     .slice(-MAX_RELATED)
   const subjects = [...new Map([...own, ...related].map((s) => [s.id, s])).values()]
-  const all: (readonly Transition[])[] = []
-  for (const s of subjects) {
-    all.push(reader.rowsOf(s, { from: 0, to: range.to }))
+  const bySubject = new Map<number, readonly Transition[]>()
+  let [left, leftOut] = [MOST_ROWS, 0]
+  // The newest objects first, which are the last of each list, and its own before what belongs to them.
+  for (const s of [...own.toReversed(), ...subjects.slice(own.length).toReversed()]) {
+    const newest = reader.newestRowsOf(s, range.to, left)
+    left -= newest.length
+    if (left === 0) leftOut += reader.rowCountOf(s, range.to) - newest.length
+    bySubject.set(s.id, newest)
     yield
   }
-  const rows = all.flat().toSorted((a, b) => a.observed - b.observed)
+  const rows = subjects.flatMap((s) => bySubject.get(s.id) ?? []).toSorted((a, b) => a.observed - b.observed)
   const names = new Set(subjects.map((s) => s.name))
   return {
     cluster: reader.cluster,
     object: `${kind.toLowerCase()}/${name}`,
     range,
     rows,
-    leftOut: 0,
+    leftOut,
     lanes: lanesOf(rows, kind),
     gaps: reader.gaps(range).filter((g) => isGapOf(g, subjects)),
     deeds: reader.deedsAbout(names, range).filter((d) => mayRead(kindOfDeed(d))),
@@ -97,7 +106,7 @@ function relatedTo(reader: HistoryReader, kind: string, name: string, own: reado
     case 'Machine': {
       const hosts = kind === 'Node' ? machinesOf(reader, name) : nodesOf(reader, own)
       const names = [name, ...hosts.map((h) => h.name)]
-      const linked = (of: string) => names.flatMap((n) => reader.linkedTo(of, n))
+      const linked = (of: string) => names.flatMap((n) => reader.linkedTo(of, n, MAX_RELATED))
       return [
         ...hosts,
         ...linked('RemedyOperationJob').filter((s) => isJobOf(reader, s, names)),
@@ -107,33 +116,28 @@ function relatedTo(reader: HistoryReader, kind: string, name: string, own: reado
       ]
     }
     case 'NodeRemedier':
-      return reader.linkedTo('RemedyOperationJob', name)
+      return reader.linkedTo('RemedyOperationJob', name, MAX_RELATED)
     case 'RemedyOperationJob':
       return reader.subjects('OperationPermit', name)
     default:
-      return reader.linkedTo('OperationalHold', name)
+      return reader.linkedTo('OperationalHold', name, MAX_RELATED)
   }
 }
 
 const machinesOf = (reader: HistoryReader, node: string): readonly Subject[] => {
   const named = reader.subjects('Machine', node)
-  return named.length > 0 ? named : reader.linkedTo('Machine', node)
+  return named.length > 0 ? named.slice(-MAX_OWN) : reader.linkedTo('Machine', node, MAX_OWN)
 }
 
 function nodesOf(reader: HistoryReader, machines: readonly Subject[]): readonly Subject[] {
   const names = machines.flatMap((m) =>
-    reader
-      .rowsOf(m)
-      .flatMap(({ topic, value }) =>
-        topic === 'status/nodeRef' && value !== undefined ? [String(fieldsOf(JSON.parse(value))['name'])] : [],
-      ),
+    reader.valuesOf(m, 'status/nodeRef', MAX_OWN).map((value) => String(fieldsOf(JSON.parse(value))['name'])),
   )
   return [...new Set(names)].flatMap((n) => reader.subjects('Node', n))
 }
 
 const isJobOf = (reader: HistoryReader, job: Subject, names: readonly string[]): boolean =>
-  reader.rowsOf(job).some(({ topic, value }) => {
-    if (topic !== 'spec' || value === undefined) return false
+  reader.valuesOf(job, 'spec', MAX_OWN).some((value) => {
     const spec = fieldsOf(JSON.parse(value))
     return names.includes(String(fieldsOf(spec['node'])['name'])) || names.includes(String(spec['machine']))
   })

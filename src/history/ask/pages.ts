@@ -35,6 +35,13 @@ export function* pagesBefore(db: DatabaseSync, to: number): Generator<readonly R
   }
 }
 
+/** The newest rows of one object, in the order of observation. */
+export function newestOfOne(db: DatabaseSync, subject: number, to: number, most: number): readonly RawRow[] {
+  const rows = db.prepare(`SELECT ${COLUMNS} FROM row WHERE subject = ? AND id < ? ORDER BY id DESC LIMIT ?`)
+  rows.setReturnArrays(true)
+  return (rows.all(subject, to, most) as unknown as readonly RawRow[]).toReversed()
+}
+
 /** The rows of one object in the order of observation. */
 export function rowsOfOne(db: DatabaseSync, subject: number, from: number, to: number): readonly RawRow[] {
   const rows = db.prepare(`SELECT ${COLUMNS} FROM row WHERE subject = ? AND id >= ? AND id < ? ORDER BY id`)

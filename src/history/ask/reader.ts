@@ -4,8 +4,9 @@ import type { DeedLine } from '../deeds/chain.ts'
 import type { Fact } from '../facts/facts.ts'
 import type { Steps } from '#lib/steps.ts'
 import { ALIVE, IMPORTED, ROWS_PER_MS } from '../store/layout.ts'
-import { PAGE_ROWS, type RawRow, pagesBefore, pagesOf, rowsOfOne } from './pages.ts'
+import { PAGE_ROWS, type RawRow, newestOfOne, pagesBefore, pagesOf, rowsOfOne } from './pages.ts'
 import { openForReading } from '../store/file.ts'
+import { KnownTexts } from '../store/known-texts.ts'
 import { type Subject, subjectFrom } from '../store/names.ts'
 import type { GapReason } from '../store/writer.ts'
 
@@ -53,6 +54,8 @@ const MAX_TEXTS = 100_000
 const MOST_ONE_BY_ONE = 100
 /** Lines of who did what that are read together. */
 const PAGE_DEEDS = 500
+/** More than anyone reads about one object. */
+const MOST_DEEDS_OF_NAME = 2_000
 /** Each has some twenty facts. */
 const STATES_OF_PAGE = 50
 /** A number of an object and one of a topic make one exact number. */
@@ -66,8 +69,8 @@ export interface SubjectState {
 export class HistoryReader {
   readonly cluster: string
   readonly #db: DatabaseSync
-  readonly #topics = new Map<number, string>()
-  readonly #values = new Map<number, string>()
+  readonly #topics = new KnownTexts<number, string>(MAX_TEXTS)
+  readonly #values = new KnownTexts<number, string>(MAX_TEXTS)
   readonly #subjects = new Map<number, Subject>()
 
   constructor(folder: string, cluster: string) {
@@ -109,6 +112,28 @@ export class HistoryReader {
   /** The rows of an object in the order of observation. */
   rowsOf(subject: Subject, { from, to }: Range = ALL): readonly Transition[] {
     return rowsOfOne(this.#db, subject.id, from * ROWS_PER_MS, to * ROWS_PER_MS).map((row) => this.#transition(row))
+  }
+
+  /** The newest ones before a moment. */
+  newestRowsOf(subject: Subject, to: number, most: number): readonly Transition[] {
+    return newestOfOne(this.#db, subject.id, to * ROWS_PER_MS, most).map((row) => this.#transition(row))
+  }
+
+  rowCountOf({ id }: Subject, to: number): number {
+    const query = this.#db.prepare('SELECT count(*) AS n FROM row WHERE subject = ? AND id < ?')
+    return Number(query.get(id, to * ROWS_PER_MS)?.['n'])
+  }
+
+  /** The newest values that one fact of an object had. */
+  valuesOf({ id }: Subject, topic: string, most: number): readonly string[] {
+    return this.#db
+      .prepare(
+        `SELECT v.json FROM row r JOIN topic t ON t.id = r.topic JOIN value v ON v.id = r.value WHERE r.subject = ? AND t.path = ?
+         ORDER BY r.id DESC LIMIT ?`,
+      )
+      .all(id, topic, most)
+      .map(({ json }) => String(json))
+      .toReversed()
   }
 
   /** All rows in the order of observation, in constant memory. */
@@ -279,10 +304,11 @@ export class HistoryReader {
     return found === undefined ? Infinity : Number(found['observed'])
   }
 
-  /** Lines of who did what about objects of these names, in order. */
+  /** The newest lines of who did what about objects of each of these names, in order. */
   deedsAbout(names: Iterable<string>, { from, to }: Range = ALL): readonly DeedLine[] {
     const about = this.#db.prepare(
-      'SELECT d.n, d.line FROM deed_name l JOIN deed d ON d.n = l.n WHERE l.name = ? AND d.observed >= ? AND d.observed < ?',
+      `SELECT d.n, d.line FROM deed_name l JOIN deed d ON d.n = l.n WHERE l.name = ? AND d.observed >= ? AND d.observed < ?
+       ORDER BY l.n DESC LIMIT ${MOST_DEEDS_OF_NAME}`,
     )
     const lines = new Map<number, DeedLine>()
     for (const name of names)
@@ -299,14 +325,15 @@ export class HistoryReader {
       .map((r) => ({ day: String(r['day']), sums: JSON.parse(String(r['sums'])) as Readonly<Record<string, number>> }))
   }
 
-  /** Objects of a kind that are for another one: repairs and permits of a node, jobs of a rule. */
-  linkedTo(kind: string, name: string): readonly Subject[] {
+  /** The newest objects of a kind that are for another one: repairs and permits of a node, jobs of a rule. */
+  linkedTo(kind: string, name: string, most: number): readonly Subject[] {
     return this.#db
       .prepare(
-        'SELECT s.* FROM link l JOIN subject s ON s.id = l.subject WHERE l.name = ? AND s.kind = ? ORDER BY s.id',
+        'SELECT s.* FROM link l JOIN subject s ON s.id = l.subject WHERE l.name = ? AND s.kind = ? ORDER BY s.id DESC LIMIT ?',
       )
-      .all(name, kind)
+      .all(name, kind, most)
       .map(subjectFrom)
+      .toReversed()
   }
 
   #number(name: string): number | undefined {
@@ -342,14 +369,13 @@ export class HistoryReader {
     query,
     id,
   }: {
-    readonly known: Map<number, string>
+    readonly known: KnownTexts<number, string>
     readonly query: string
     readonly id: number
   }): string {
     const before = known.get(id)
     if (before !== undefined) return before
     const text = String(this.#db.prepare(query).get(id)?.['text'] ?? 'null')
-    if (known.size >= MAX_TEXTS) known.clear()
     known.set(id, text)
     return text
   }

@@ -28,6 +28,8 @@ const METADATA = ['labels', 'annotations', 'generation', 'deletionTimestamp', 'o
 const MAX_ANNOTATION = 512
 /** A larger part is recorded by its length only. */
 const MAX_VALUE = 65_536
+/** Of one object. Nodes with hundreds of features have a tenth of it. */
+export const MAX_FACTS = 10_000
 
 const escaped = (token: string): string => pointerTo([token]).slice(1)
 export const unescaped = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~')
@@ -36,7 +38,7 @@ export function factsOf(object: KubeObject, shape: Shape): readonly Fact[] {
   const out: Fact[] = []
   const omit = new Set(shape.omit)
   const add = (topic: string, value: unknown, reported?: number): void => {
-    if (value === undefined || omit.has(topic)) return
+    if (value === undefined || omit.has(topic) || out.length >= MAX_FACTS) return
     const json = canonicalJson(redacted(value, topic, shape))
     out.push({ topic, value: json.length > MAX_VALUE ? `{"omittedCharacters":${json.length}}` : json, reported })
   }

@@ -39,7 +39,8 @@ export async function imported(texts: AsyncIterable<string>, options: ImportOpti
         if (at !== undefined) done.push(at.end())
         at = new ClusterImport(line.cluster, line.to, options)
       } else if (at === undefined) throw wrong(options.file, n, 'the first line has no format')
-      else if (!at.take(line)) throw wrong(options.file, n, 'it names an object that no earlier line has')
+      else if (!at.take(line))
+        throw wrong(options.file, n, 'it names an object that no earlier line has, or has too many different topics')
     }
     if (at !== undefined) done.push(at.end())
     return done
@@ -96,11 +97,12 @@ class ClusterImport {
       }
       case 'row': {
         const subject = this.#subjects.get(line.subject)
-        if (subject === undefined) return false
+        const topic = names.topic(line.topic)
+        if (subject === undefined || topic === undefined) return false
         const value = line.value === undefined ? undefined : names.value(line.value)
         this.#rows.push({
           subject,
-          topic: names.topic(line.topic),
+          topic,
           value,
           reported: line.reported ?? NOT_REPORTED,
           observed: line.observed,

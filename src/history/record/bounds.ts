@@ -1,5 +1,5 @@
 // The bounds of a history. The options of the role can change each.
-import { GIB } from '#lib/bytes.ts'
+import { GIB, MIB } from '#lib/bytes.ts'
 
 export interface HistoryBounds {
   /** File size beyond which the oldest days are summed up and dropped. */
@@ -10,6 +10,14 @@ export interface HistoryBounds {
   readonly rowsPerHour: number
   /** Rows that may wait for the disk before the watches have to wait too: a second of a storm. */
   readonly waiting: number
+  /** Characters of the objects in memory. */
+  readonly kept: number
 }
 
-export const DEFAULT_BOUNDS: HistoryBounds = { maxBytes: 4 * GIB, days: 400, rowsPerHour: 200, waiting: 6_000 }
+export const DEFAULT_BOUNDS: HistoryBounds = {
+  maxBytes: 4 * GIB,
+  days: 400,
+  rowsPerHour: 200,
+  waiting: 6_000,
+  kept: 128 * MIB,
+}

@@ -18,13 +18,17 @@ export interface Held extends KubeObject {
 export const heldOf =
   (shape: Shape, names: Pick<Names, 'topic' | 'value'>, unseenSince: () => number | undefined = () => undefined) =>
   (object: KubeObject): Held => {
-    const facts = factsOf(object, shape).map(({ topic, value, reported }) => ({
-      topic: names.topic(topic),
-      value: names.value(value),
-      reported: reported ?? NOT_REPORTED,
-    }))
+    const facts = factsOf(object, shape).flatMap(({ topic: path, value, reported }) => {
+      const topic = names.topic(path)
+      return topic === undefined ? [] : [{ topic, value: names.value(value), reported: reported ?? NOT_REPORTED }]
+    })
     const { name, namespace, uid, resourceVersion } = object.metadata
-    const metadata: ObjectMeta = defined({ name, namespace, uid, resourceVersion })
+    const metadata: ObjectMeta = defined({
+      name: textIn(name),
+      namespace: textIn(namespace),
+      uid: textIn(uid),
+      resourceVersion,
+    })
     return {
       apiVersion: object.apiVersion,
       kind: shape.type.kind,
@@ -33,6 +37,9 @@ export const heldOf =
       source: shape.hasManyMessages === true ? skeletonOf(object, unseenSince()) : withoutFields(object),
     }
   }
+
+/** The file takes nothing else, and a server that was taken over may send anything. */
+const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 /** The managers without their field sets, which are most of an object. */
 const withoutFields = (object: KubeObject): KubeObject => ({

@@ -1,6 +1,6 @@
 // The part that records one cluster: lock, file, watches and recorder. Starts a new file if the old one became unusable.
 import { join } from 'node:path'
-import type { Clock } from '#lib/clock.ts'
+import type { Clock, Timer } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { type FileLock, takeFileLock } from '#lib/file-lock.ts'
 import type { Logger } from '#lib/log.ts'
@@ -20,6 +20,10 @@ import { Watches } from './watches.ts'
 
 /** How long a previous recorder of the same folder may take to stop. */
 const LOCK_WAIT_MS = 5_000
+/** Of the bound: the oldest days are dropped hour by hour, and more than this is written only by a cluster that fills the disk of all. */
+const FULL_SHARE = 1.25
+/** How long nothing is recorded of such a cluster. */
+const REST_MS = 3_600_000
 
 export interface HistoryPartOptions {
   readonly folder: string
@@ -46,6 +50,9 @@ export class HistoryPart implements Part {
   #lock: FileLock | undefined
   #running: Running | undefined
   #renewing: Promise<void> = Promise.resolve()
+  /** Until the recorder begins again. */
+  #resting: Timer | undefined
+  #isStopped = false
 
   constructor(options: HistoryPartOptions) {
     this.#o = options
@@ -86,15 +93,59 @@ export class HistoryPart implements Part {
       bounds,
       metrics: this.#metrics,
       onHour: () => this.#keepWithin(),
-      onTimeTravel: () => void (this.#renewing = this.#renewing.then(() => this.#beginAnew())),
+      onTimeTravel: () => this.#renew(() => this.#beginAnew()),
+      onWritten: () => this.#restIfFull(),
     })
     if (file.setAside !== undefined)
       recorder.gap({ starts: 0, ends: now, why: 'FileDamaged', details: file.setAside.why.slice(0, 200) })
-    const watches = new Watches({ client, clock, random, log, recorder, names: writer.names, aliveAt })
+    const watches = new Watches({
+      client,
+      clock,
+      random,
+      log,
+      recorder,
+      names: writer.names,
+      aliveAt,
+      mostKept: bounds.kept,
+      onTooMuch: () => this.#rest('its objects do not fit into memory'),
+    })
     this.#running = { db, writer, recorder, watches }
     this.#metrics.bytes(bytesOf(db))
     recorder.start()
     watches.start()
+    this.#restIfFull()
+  }
+
+  #restIfFull(): void {
+    const { bounds } = this.#o
+    const { db } = this.#running ?? {}
+    if (db === undefined || bytesOf(db) <= bounds.maxBytes * FULL_SHARE) return
+    this.#keepWithin()
+    if (bytesOf(db) > bounds.maxBytes * FULL_SHARE) this.#rest('its file would be larger than it may be')
+  }
+
+  /** What is not recorded meanwhile is a gap, as without a recorder. */
+  #rest(why: string): void {
+    const { clock, log } = this.#o
+    if (this.#isStopped || this.#resting !== undefined) return
+    log.error('the history of this cluster rests: nothing is recorded of it for an hour', { why })
+    this.#resting = clock.after(REST_MS, () => {
+      this.#resting = undefined
+      this.#renew(() => this.#beginAgain())
+    })
+    this.#renew(() => this.#end())
+  }
+
+  #beginAgain(): void {
+    try {
+      this.#begin()
+    } catch (error) {
+      this.#rest(messageOf(error))
+    }
+  }
+
+  #renew(step: () => Promise<void> | void): void {
+    this.#renewing = this.#renewing.then(() => (this.#isStopped ? undefined : step()))
   }
 
   /** Hourly: drops days beyond the bounds. */
@@ -131,6 +182,8 @@ export class HistoryPart implements Part {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#resting?.cancel()
     await this.#renewing
     await this.#end()
     this.#lock?.release()

@@ -29,6 +29,7 @@ const CLOCK_STEP_MS = 5_000
 /** If the clock went back further, the recorded times are unusable. */
 export const MAX_BACK_MS = 3_600_000
 const HOUR_MS = 3_600_000
+const GAP_KEYS = ['why', 'kind', 'subject', 'details'] as const
 const DEED_KINDS_AT_BEGINNING: ReadonlySet<string> = new Set([
   'OperationalHold',
   'Approval',
@@ -47,6 +48,8 @@ export interface RecorderOptions {
   readonly onHour?: () => void
   /** The clock went back so far that the recorder needs a new file. */
   readonly onTimeTravel?: () => void
+  /** After writes. */
+  readonly onWritten?: () => void
 }
 
 /** An object that changed too often in this hour. */
@@ -110,9 +113,9 @@ export class Recorder {
     this.#timer = this.#o.clock.after(FLUSH_MS, again)
   }
 
-  /** Rows waiting for the disk. */
+  /** Rows and lines waiting for the disk. */
   get waiting(): number {
-    return this.#rows.length
+    return this.#rows.length + this.#deeds.length + this.#gaps.length
   }
 
   /** Records a change from a watch. The promise, if any, resolves when there is room for more. */
@@ -158,14 +161,24 @@ export class Recorder {
       starts: Math.floor(gap.starts),
       ends: gap.ends === undefined ? undefined : Math.ceil(gap.ends),
     }
-    this.#gaps.push(whole)
     this.#o.metrics.gap(gap.why)
+    if (this.#extendsLast(whole)) return
+    this.#gaps.push(whole)
     this.#o.log.warn('not recorded', {
       reason: gap.why,
       ...defined({ kind: gap.kind }),
       from: gap.starts,
       to: gap.ends,
     })
+  }
+
+  /** A cluster whose every object cannot be recorded has one gap until it is written, not one for each. */
+  #extendsLast({ ends, ...gap }: Gap): boolean {
+    const last = this.#gaps.at(-1)
+    const isSame = last !== undefined && GAP_KEYS.every((key) => last[key] === gap[key]) && last.starts <= gap.starts
+    if (!isSame || last.ends === undefined || ends === undefined || gap.starts - last.ends > FLUSH_MS) return false
+    this.#gaps[this.#gaps.length - 1] = { ...last, ends: Math.max(last.ends, ends) }
+    return true
   }
 
   now(): number {
@@ -268,8 +281,8 @@ export class Recorder {
   }
 
   #room(): Promise<void> | undefined {
-    if (this.#rows.length < this.#o.bounds.waiting) return undefined
-    if (this.#flush() && this.#rows.length < this.#o.bounds.waiting) return undefined
+    if (this.waiting < this.#o.bounds.waiting) return undefined
+    if (this.#flush() && this.waiting < this.#o.bounds.waiting) return undefined
     this.#waitsSince ??= this.#observedNow()
     return new Promise((resolve) => this.#waiters.push(resolve))
   }
@@ -296,8 +309,8 @@ export class Recorder {
       this.#changes.clear()
     }
     const wasWaiting = this.#waiters.length > 0
-    const isDue = this.#rows.length + this.#gaps.length + this.#deeds.length > 0 || mono - this.#writtenAt >= ALIVE_MS
-    if (isDue && mono >= this.#retryAt) this.#flush()
+    const isDue = this.waiting > 0 || mono - this.#writtenAt >= ALIVE_MS
+    if (isDue && mono >= this.#retryAt && this.#flush()) this.#o.onWritten?.()
     // Pending rows refer to texts in the file.
     this.#owesHour ||= isNewHour
     if (!this.#owesHour || wasWaiting || this.#rows.length > 0) return

@@ -2,12 +2,16 @@
 import { qualifiedPlural } from '#api/schema/resource.ts'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
+import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
 import { type Informer, type InformerNotice, createInformer } from '#kube/informer.ts'
+import { KeptBound, type KeptShare } from '#kube/kept-bound.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import { SHAPES, type Shape } from '../facts/shapes.ts'
 import type { Names } from '../store/names.ts'
 import type { GapReason } from '../store/writer.ts'
@@ -23,6 +27,10 @@ export interface WatchesOptions {
   readonly names: Names
   /** The previous recorder's last write; undefined for a new history. */
   readonly aliveAt: number | undefined
+  /** Characters of the objects of all kinds. */
+  readonly mostKept: number
+  /** There are more. */
+  readonly onTooMuch: () => void
   readonly bookmarkPeriodMs?: number
 }
 
@@ -35,7 +43,8 @@ export class Watches {
   #running: Promise<unknown> = Promise.resolve()
 
   constructor(options: WatchesOptions) {
-    this.#kinds = SHAPES.map((shape) => new KindWatch(shape, options))
+    const kept = new KeptBound(options.mostKept)
+    this.#kinds = SHAPES.map((shape) => new KindWatch(shape, kept.share(), options))
   }
 
   start(): void {
@@ -59,6 +68,7 @@ class KindWatch {
   readonly shape: Shape
   readonly informer: Informer<Held>
   readonly #o: WatchesOptions
+  readonly #kept: KeptShare
   /** False while the server does not serve the kind, such as a member cluster without the hub's kinds. */
   isThere = true
   #isListed = false
@@ -66,20 +76,46 @@ class KindWatch {
   #deafSince: number | undefined
   #wentBack = false
 
-  constructor(shape: Shape, options: WatchesOptions) {
+  constructor(shape: Shape, kept: KeptShare, options: WatchesOptions) {
     this.shape = shape
     this.#o = options
+    this.#kept = kept
     const { client, clock, random, names, recorder, bookmarkPeriodMs } = options
+    const held = heldOf(shape, names, () => (this.#isListed ? undefined : options.aliveAt))
     this.informer = createInformer<Held>({
       client,
       type: shape.type as ResourceType<Held>,
       clock,
       random,
-      transform: heldOf(shape, names, () => (this.#isListed ? undefined : options.aliveAt)),
+      transform: (object) => this.#counted(held(object)),
       notice: (notice) => this.#noticed(notice),
       ...defined({ bookmarkPeriodMs }),
     })
-    this.informer.addHandler((old, now) => recorder.changed(shape, old, now) ?? undefined, { coalesce: false })
+    this.informer.addHandler(
+      (old, now) => {
+        if (now === undefined && old !== undefined) this.#uncount(old)
+        return recorder.changed(shape, old, now) ?? undefined
+      },
+      { coalesce: false },
+    )
+  }
+
+  /** Not with the informer's own bound: that forgets all objects, which would be recorded as deletions. */
+  #counted(held: Held): Held {
+    try {
+      this.#kept.put(namespacedName(held), held)
+      return held
+    } catch (error) {
+      this.#o.onTooMuch()
+      throw new Error(messageOf(error), { cause: error })
+    }
+  }
+
+  /** An object of the same name may be there by now. */
+  #uncount(old: KubeObject): void {
+    const { name = '', namespace } = old.metadata
+    if (this.informer.store.get({ name, ...defined({ namespace }) }) === undefined)
+      this.#kept.delete(namespacedName(old))
   }
 
   #noticed(notice: InformerNotice): void {

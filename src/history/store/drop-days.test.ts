@@ -4,7 +4,7 @@ import { HistoryWorld } from '#test/support/worlds/history-world.ts'
 import { DEFAULT_BOUNDS } from '../record/bounds.ts'
 import { createHistoryMetrics } from '../record/metrics.ts'
 import { Recorder } from '../record/recorder.ts'
-import { heldOf } from '../record/held.ts'
+import { type Held, heldOf } from '../record/held.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { silentLogger } from '#lib/log.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
@@ -16,6 +16,7 @@ import { type DeedLine, beginningOf, chainProblem, chained } from '../deeds/chai
 import { openForRecording } from './file.ts'
 import { HistoryWriter } from './writer.ts'
 import { shapeOfKind } from '../facts/shapes.ts'
+import { NO_FACTS } from '../facts/transition.ts'
 import { HistoryReader } from '../ask/reader.ts'
 
 const DAY_MS = 86_400_000
@@ -118,6 +119,29 @@ test('on a full disk nothing is lost: rows and watches wait, and the wait is a g
   } finally {
     reader.close()
   }
+})
+
+test('on a full disk lines of who did what wait too, and the watches with them', () => {
+  const { recorder, limit, db } = onSmallDisk(100_000)
+  const shape = shapeOfKind('NodeRemedier')
+  if (shape === undefined) throw new Error('rules are recorded')
+  const metadata = { name: 'r', uid: 'u' }
+  const rule = (generation: number): Held => ({
+    apiVersion: '',
+    kind: shape.type.kind,
+    metadata,
+    packed: NO_FACTS,
+    source: { apiVersion: '', kind: shape.type.kind, metadata: { ...metadata, generation } },
+  })
+  void recorder.changed(shape, undefined, rule(0))
+  limit(1)
+  let waits: Promise<void> | undefined
+  for (let n = 0; n < 5_000 && waits === undefined; n++) waits = recorder.changed(shape, rule(n), rule(n + 1))
+  expect(waits).toBeDefined()
+  expect(recorder.waiting).toBe(500)
+  limit(100_000)
+  recorder.stop()
+  db.close()
 })
 
 test('a day of many objects is dropped in one call', () => {

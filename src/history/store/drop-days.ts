@@ -72,6 +72,7 @@ function oldestDay(db: DatabaseSync): number | undefined {
 function dropDay(db: DatabaseSync, day: number): number {
   const end = (day + DAY_MS) * ROWS_PER_MS
   const gone: number[] = []
+  let count = 0
   const last = new Map<number, { readonly id: number; readonly isGone: boolean }>()
   const counts = new Map<string, number>()
   const name = topicNames(db)
@@ -87,8 +88,9 @@ function dropDay(db: DatabaseSync, day: number): number {
       last.set(topic, { id, isGone: row['value'] === null })
     }
     for (const { id, isGone } of last.values()) if (isGone) gone.push(id)
+    if (gone.length >= MAX_DELETED) count += deleteRows(db, gone)
   }
-  for (let from = 0; from < gone.length; from += MAX_DELETED) deleteRows(db, gone.slice(from, from + MAX_DELETED))
+  count += deleteRows(db, gone)
   const sums = JSON.stringify(summed(counts))
   db.exec('BEGIN IMMEDIATE')
   db.prepare('INSERT INTO day VALUES (?, ?) ON CONFLICT DO UPDATE SET sums = excluded.sums').run(dayOf(day), sums)
@@ -98,7 +100,7 @@ function dropDay(db: DatabaseSync, day: number): number {
   db.exec(UNUSED_SUBJECTS)
   db.exec('DELETE FROM link WHERE NOT EXISTS (SELECT 1 FROM subject WHERE subject.id = link.subject)')
   db.exec('COMMIT')
-  return gone.length
+  return count
 }
 
 /** Rows before the new start are few: only the last one of each fact. */
@@ -117,11 +119,15 @@ function topicNames(db: DatabaseSync): (id: number) => string {
   return (id) => names.get(id) ?? ''
 }
 
-function deleteRows(db: DatabaseSync, ids: readonly number[]): void {
+/** Returns how many, and empties the list. */
+function deleteRows(db: DatabaseSync, ids: number[]): number {
   const remove = db.prepare('DELETE FROM row WHERE id = ?')
   db.exec('BEGIN IMMEDIATE')
   for (const id of ids) remove.run(id)
   db.exec('COMMIT')
+  const count = ids.length
+  ids.length = 0
+  return count
 }
 
 function summed(counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> {

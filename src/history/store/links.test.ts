@@ -39,8 +39,8 @@ test('a file of an older layout becomes the same as one that is written now', as
         .subjects('Node')
         .map((s) => [
           s.name,
-          reader.linkedTo('RemedyOperationJob', s.name).map((j) => j.name),
-          reader.linkedTo('OperationPermit', s.name).map((p) => p.name),
+          reader.linkedTo('RemedyOperationJob', s.name, 100).map((j) => j.name),
+          reader.linkedTo('OperationPermit', s.name, 100).map((p) => p.name),
           reader.deedsAbout([s.name]),
         ])
     } finally {

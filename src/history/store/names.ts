@@ -2,10 +2,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { sha256 } from '#lib/sha256.ts'
 import { isDeclaredField } from '../deeds/changed-fields.ts'
+import { KnownTexts } from './known-texts.ts'
 
 /** Texts kept in memory; others are looked up in the file by their hash. */
 const MAX_KNOWN_VALUES = 60_000
 const HASH_BYTES = 16
+/** Topics are never deleted, and all of them are in memory. A large cluster has some thousand; a node chooses the names of its labels. */
+const MOST_TOPICS = 2 ** 18
+const MOST_TOPIC_CHARS = 32 * 1024 * 1024
 
 export interface Subject {
   readonly id: number
@@ -19,18 +23,22 @@ export class Names {
   readonly #topics = new Map<string, number>()
   /** Topics of fields that people change. */
   readonly #declared = new Map<number, string>()
-  readonly #values = new Map<string, number>()
+  readonly #values = new KnownTexts<string, number>(MAX_KNOWN_VALUES)
   readonly #subjects = new Map<string, Subject>()
   readonly #newTopics: [number, string][] = []
   readonly #newValues = new Map<string, number>()
+  readonly #newTexts = new Map<number, string>()
   readonly #newSubjects: Subject[] = []
   readonly #findValue: StatementSync
   readonly #db: DatabaseSync
   #nextTopic: number
+  #topicChars = 0
+  readonly #mostTopics: number
   #nextValue: number
   #nextSubject: number
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, mostTopics = MOST_TOPICS) {
+    this.#mostTopics = mostTopics
     this.#db = db
     for (const { id, path } of db.prepare('SELECT id, path FROM topic').iterate())
       this.#rememberTopic(String(path), Number(id))
@@ -46,9 +54,11 @@ export class Names {
     this.#nextSubject = next('subject')
   }
 
-  topic(path: string): number {
+  /** Undefined if there are too many: what has a new one is not recorded. */
+  topic(path: string): number | undefined {
     const known = this.#topics.get(path)
     if (known !== undefined) return known
+    if (this.#topics.size >= this.#mostTopics || this.#topicChars + path.length > MOST_TOPIC_CHARS) return undefined
     const id = this.#nextTopic++
     this.#rememberTopic(path, id)
     this.#newTopics.push([id, path])
@@ -57,6 +67,7 @@ export class Names {
 
   #rememberTopic(path: string, id: number): void {
     this.#topics.set(path, id)
+    this.#topicChars += path.length
     if (isDeclaredField(path)) this.#declared.set(id, path)
   }
 
@@ -67,7 +78,8 @@ export class Names {
 
   /** The text of a value, also of one that is not durable yet. */
   valueText(id: number): string {
-    for (const [json, n] of this.#newValues) if (n === id) return json
+    const text = this.#newTexts.get(id)
+    if (text !== undefined) return text
     return String(this.#db.prepare('SELECT json AS text FROM value WHERE id = ?').get(id)?.['text'] ?? 'null')
   }
 
@@ -81,8 +93,11 @@ export class Names {
     if (known !== undefined) return known
     const found = this.#findValue.get(hashOf(json))?.['id']
     const id = found === undefined ? this.#nextValue++ : Number(found)
-    if (found === undefined) this.#newValues.set(json, id)
-    else this.#remember(json, id)
+    if (found !== undefined) this.#values.set(json, id)
+    else {
+      this.#newValues.set(json, id)
+      this.#newTexts.set(id, json)
+    }
     return id
   }
 
@@ -116,18 +131,14 @@ export class Names {
   written(): void {
     this.#newTopics.length = 0
     this.#newSubjects.length = 0
-    for (const [json, id] of this.#newValues) this.#remember(json, id)
+    for (const [json, id] of this.#newValues) this.#values.set(json, id)
     this.#newValues.clear()
+    this.#newTexts.clear()
   }
 
   /** Call after unused values were deleted from the file. */
   forgetValues(): void {
     this.#values.clear()
-  }
-
-  #remember(json: string, id: number): void {
-    if (this.#values.size >= MAX_KNOWN_VALUES) this.#values.clear()
-    this.#values.set(json, id)
   }
 }
 

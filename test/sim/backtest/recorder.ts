@@ -33,7 +33,17 @@ export function recording(): Recording {
       const bounds = { ...DEFAULT_BOUNDS, rowsPerHour: Number.MAX_SAFE_INTEGER }
       const metrics = createHistoryMetrics(createMetrics())
       const recorder = new Recorder({ cluster: CLUSTER, writer, clock, log, bounds, metrics })
-      const watches = new Watches({ client, clock, random, log, recorder, names: writer.names, aliveAt: undefined })
+      const watches = new Watches({
+        client,
+        clock,
+        random,
+        log,
+        recorder,
+        names: writer.names,
+        aliveAt: undefined,
+        mostKept: bounds.kept,
+        onTooMuch: () => undefined,
+      })
       recorder.start()
       watches.start()
       ends = () => {
