@@ -149,6 +149,18 @@ describe('a scenario that breaks nothing', () => {
     expect(junit.out).toContain('<testsuite name="typos" tests="3" failures="2" skipped="0">')
   })
 
+  test('writes nothing that acts in a terminal or on a CI runner (S33)', async () => {
+    scenario('hostile', {
+      description: 'x',
+      outages: [{ at: '1m', pick: { zone: '\u001b[2J\n::stop-commands::x\n##[x]' }, for: '3h' }],
+      expect: ['failed.switches == 0'],
+    })
+    const { out, err } = await simulate('hostile')
+    rmSync(join(folder, 'fleet/scenarios/hostile.scenario.ts'))
+    expect(err).toContain('not as expected: hostile: outages 0: picks no machine')
+    for (const text of [out, err]) expect(text).not.toMatch(/\u001b|^::|##\[/m)
+  })
+
   test('says so if nothing rolls out', async () => {
     const none = ['--commit', 'HEAD~1', '--base', 'HEAD~1'] as const
     const { code, out } = await simulate('bad', ...none)

@@ -4,7 +4,7 @@ import { nodeRemedier, type NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
-import { shownJson } from '#lib/printable.ts'
+import { shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import { type Io, showProblem } from '#lib/terminal/io.ts'
 import { withProgress } from '#lib/terminal/progress.ts'
@@ -79,6 +79,6 @@ function show(shown: Parameters<typeof terminalText>[0], { output }: SimulateAsk
     [...(expected.length === 0 ? [] : untested), ...unmet.map((u) => u.expectation)].map((why) => `${name}: ${why}`),
   )
   if (failed.length === 0) return
-  showProblem(io, `not as expected: ${failed.join('; ')}\n`)
+  showProblem(io, shownLine(`not as expected: ${failed.join('; ')}`))
   throw new Exit(EXIT_DIFFERENT)
 }
