@@ -28,6 +28,9 @@ function core(kind: string, plural: string, namespaced: boolean): ResourceType {
  * the server does not answer.
  */
 const FORGET_MISSING_MS = 10_000
+/** A server has some thousand kinds, in some hundred groups. One that was taken over has new ones with each answer. */
+const MOST_KNOWN = 10_000
+const MOST_ASKED = 1_000
 
 export class ResourceTypes {
   readonly #client: KubeClient
@@ -38,7 +41,18 @@ export class ResourceTypes {
   constructor(client: KubeClient, now: () => number) {
     this.#client = client
     this.#now = now
+    this.#knowByHeart()
+  }
+
+  #knowByHeart(): void {
     for (const type of BY_HEART) this.#known.set(`${apiVersionOf(type)} ${type.kind}`, type)
+  }
+
+  #forgetIfFull(): void {
+    if (this.#known.size < MOST_KNOWN && this.#asked.size < MOST_ASKED) return
+    this.#known.clear()
+    this.#asked.clear()
+    this.#knowByHeart()
   }
 
   /** Throws KN1315 if the server does not serve the kind. */
@@ -69,6 +83,7 @@ export class ResourceTypes {
       if (last.refusal !== undefined) throw last.refusal
       return
     }
+    this.#forgetIfFull()
     try {
       const served = await servedResources(this.#client, apiVersion, signal)
       this.#asked.set(apiVersion, { at: this.#now() })

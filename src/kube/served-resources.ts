@@ -7,6 +7,11 @@ import { ApiError, failure } from './errors.ts'
 
 type Client = Pick<KubeClient, 'raw'>
 
+/** Of one group and version. Core has some thirty, the largest groups of operators some two hundred. */
+const MOST_RESOURCES = 1_000
+/** As the API conventions have it. */
+const LONGEST_NAME = 253
+
 /** For one group and version, without subresources. Undefined if not served. */
 export async function servedResources(
   client: Client,
@@ -17,12 +22,15 @@ export async function servedResources(
   if (body === undefined) return undefined
   const list: unknown = isObject(body) ? body['resources'] : undefined
   const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
-  return (Array.isArray(list) ? (list as readonly unknown[]) : []).flatMap((r) =>
-    isObject(r) && typeof r['name'] === 'string' && typeof r['kind'] === 'string' && !r['name'].includes('/')
+  const found = (Array.isArray(list) ? (list as readonly unknown[]) : []).flatMap((r) =>
+    isObject(r) && isName(r['name']) && isName(r['kind']) && !r['name'].includes('/')
       ? [{ group, version, kind: r['kind'], plural: r['name'], namespaced: r['namespaced'] === true }]
       : [],
   )
+  return found.slice(0, MOST_RESOURCES)
 }
+
+const isName = (value: unknown): value is string => typeof value === 'string' && value.length <= LONGEST_NAME
 
 /** The server's preferred `group/version`. Undefined if the group is not served. */
 export async function preferredVersion(
