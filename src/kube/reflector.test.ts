@@ -649,6 +649,29 @@ describe('of a server whose administrators are others', () => {
     expect(() => bound.share().put('of another cache', 'x'.repeat(3_000))).not.toThrow()
   })
 
+  it('watches that end after one event, again and again, are opened less often', async () => {
+    const { clock, fake, start } = world()
+    fake.plant(NODE, node('a'))
+    const real = fake.client({ actor: ACTOR })
+    let watches = 0
+    const client: typeof real = Object.create(real, {
+      list: { value: (type: typeof NODE, options: ListOptions) => real.list(type, options) },
+      watch: {
+        async *value() {
+          // Without a wait, the test ends here.
+          if (++watches > 500) await new Promise(() => undefined)
+          yield { type: 'BOOKMARK', resourceVersion: '1000' } as const
+        },
+      },
+    })
+    start({ client })
+    await settled()
+    expect(watches).toBeLessThan(10)
+    await clock.advance(60_000)
+    expect(watches).toBeGreaterThan(30)
+    expect(watches).toBeLessThan(200)
+  })
+
   it('a list of pages without an object fails after a while, and is read once it has an end', async () => {
     const { clock, fake, notices, start } = world()
     fake.plant(NODE, node('a'))

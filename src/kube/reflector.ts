@@ -65,6 +65,9 @@ const FIRST_SILENT_PERIODS = 2.5
 const WATCH_SECONDS = { least: 300, most: 600 } as const
 /** A watch that lived this long was healthy. */
 const HEALTHY_MS = 10_000
+/** Watches in a row that ended sooner, after an event, before the next one waits; and how long it waits at most. A server may end them without an end. */
+const MOST_SHORT = 3
+const SHORT_WAIT_MS = 1_000
 /** A server that stays behind the observed state was restored from a backup: after this time its state counts again. */
 const ACCEPT_OLDER_AFTER_MS = 600_000
 /** A server that lost its history lost it for all clients. Lists are expensive, so spread them out. */
@@ -97,6 +100,8 @@ export class Reflector<T extends KubeObject> {
   readonly #periodMs: number
   #failures = 0
   #expiredPages = 0
+  /** Watches in a row that ended soon. */
+  #shortWatches = 0
   /** Lists since a watch last delivered anything. */
   #fruitlessLists = 0
   #behindSince: number | undefined
@@ -338,9 +343,12 @@ export class Reflector<T extends KubeObject> {
 
   /** Back off from a server that ends watches as soon as they start. */
   async #afterCleanEnd(livedMs: number, events: number, signal: AbortSignal): Promise<void> {
-    if (livedMs >= HEALTHY_MS || events > 0) return
-    this.#failures++
-    await this.#o.clock.sleep(backoffMs(this.#failures, this.#o.random.next()), signal)
+    const { clock, random } = this.#o
+    this.#shortWatches = livedMs >= HEALTHY_MS ? 0 : this.#shortWatches + 1
+    if (livedMs >= HEALTHY_MS || (events > 0 && this.#shortWatches <= MOST_SHORT)) return
+    if (events === 0) this.#failures++
+    const wait = backoffMs(events === 0 ? this.#failures : this.#shortWatches - MOST_SHORT, random.next())
+    await clock.sleep(events === 0 ? wait : Math.min(wait, SHORT_WAIT_MS), signal)
   }
 
   #watchOptions(resourceVersion: string, signal: AbortSignal): WatchOptions {
