@@ -18,6 +18,10 @@ export const historyErrors = errorTable({
     text: 'cannot read the history in {file}: {why}',
     next: 'stop the recorder, move the file away, and start it: a new history begins, and the old file can still be exported as far as it is readable',
   },
+  KN17004_most: {
+    text: 'cannot read how {cluster} was: it has more than {most} facts of kind {kind}',
+    next: 'ask about one object; check who writes them there',
+  },
   KN17005: {
     text: 'nothing was recorded about {what}',
     next: 'correct the name; recorded are: {known}',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
 import { lifeOf } from '#history/ask/lives.ts'
+import { HistoryReader } from '#history/ask/reader.ts'
 import { EXISTS, MAX_FACTS, factsOf } from '#history/facts/facts.ts'
 import { NOT_REPORTED } from '#history/facts/transition.ts'
 import { shapeOfKind } from '#history/facts/shapes.ts'
@@ -162,4 +163,27 @@ test('the life of a name that was used again and again is read up to a bound', (
   const life = w.read((reader) => atOnce(lifeOf(reader, 'Node', 'n-1', { from: 0, to: now + 1_000 })))
   expect([life.rows.length, life.leftOut]).toEqual([100_000, 20_000])
   expect(life.rows.at(-1)?.subject.uid).toBe('u-299')
+})
+
+test('a moment of a cluster with more facts than fit into memory is refused', () => {
+  const w = world()
+  const writer = new HistoryWriter(openForRecording(w.folder, CLUSTER, w.clock.now()).db)
+  const [exists, value] = [writer.names.topic(EXISTS) ?? 0, writer.names.value('true')]
+  const now = w.clock.now()
+  const rows = Array.from({ length: 300 }, (_, n) => {
+    const subject = writer.names.subject({ kind: 'Node', namespace: '', name: `n-${n}`, uid: `u-${n}` })
+    return { subject, topic: exists, value, reported: NOT_REPORTED, observed: now }
+  })
+  writer.write({ rows, gaps: [], deeds: [], now })
+  writer.close()
+  for (const [most, isRead] of [
+    [300, true],
+    [299, false],
+  ] as const) {
+    const reader = new HistoryReader(w.folder, CLUSTER, most)
+    const states = () => [...reader.statesAt('Node', now)].length
+    if (isRead) expect(states()).toBe(300)
+    else expect(states).toThrow('KN17004: cannot read how prod-1 was: it has more than 299 facts of kind Node')
+    reader.close()
+  }
 })

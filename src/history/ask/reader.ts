@@ -2,7 +2,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { DeedLine } from '../deeds/chain.ts'
 import type { Fact } from '../facts/facts.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import type { Steps } from '#lib/steps.ts'
+import { historyErrors } from '../history-errors.ts'
 import { ALIVE, IMPORTED, ROWS_PER_MS } from '../store/layout.ts'
 import { PAGE_ROWS, type RawRow, newestOfOne, pagesBefore, pagesOf, rowsOfOne } from './pages.ts'
 import { openForReading } from '../store/file.ts'
@@ -58,6 +60,8 @@ const PAGE_DEEDS = 500
 const MOST_DEEDS_OF_NAME = 2_000
 /** Each has some twenty facts. */
 const STATES_OF_PAGE = 50
+/** Facts that a kind had until a moment, of all its objects: a hundred thousand Nodes. A recorded cluster may fill its file with others. */
+const MOST_FACTS = 4_000_000
 /** A number of an object and one of a topic make one exact number. */
 const MAX_TOPICS = 2 ** 20
 
@@ -73,8 +77,11 @@ export class HistoryReader {
   readonly #values = new KnownTexts<number, string>(MAX_TEXTS)
   readonly #subjects = new Map<number, Subject>()
 
-  constructor(folder: string, cluster: string) {
+  readonly #mostFacts: number
+
+  constructor(folder: string, cluster: string, mostFacts = MOST_FACTS) {
     this.cluster = cluster
+    this.#mostFacts = mostFacts
     this.#db = openForReading(folder, cluster)
   }
 
@@ -167,10 +174,11 @@ export class HistoryReader {
     const subjects: Subject[] = []
     for (const page of this.#subjectPages(kind)) {
       subjects.push(...page)
+      this.#checkCount(kind, subjects.length)
       yield []
     }
     const isFew = subjects.length <= MOST_ONE_BY_ONE
-    const found = isFew ? undefined : yield* this.#lastRows(new Set(subjects.map(({ id }) => id)), at)
+    const found = isFew ? undefined : yield* this.#lastRows(kind, new Set(subjects.map(({ id }) => id)), at)
     for (let n = 0; n < subjects.length; n += STATES_OF_PAGE)
       yield subjects.slice(n, n + STATES_OF_PAGE).flatMap((subject) => {
         const facts =
@@ -183,6 +191,7 @@ export class HistoryReader {
 
   /** In one pass over the rows, the newest first: object by object each page of the file would be read hundreds of times. */
   *#lastRows(
+    kind: string,
     own: ReadonlySet<number>,
     at: number,
   ): Generator<readonly never[], ReadonlyMap<number, readonly RawRow[]>> {
@@ -194,13 +203,20 @@ export class HistoryReader {
         const key = subject * MAX_TOPICS + topic
         if (!own.has(subject) || seen.has(key)) continue
         seen.add(key)
+        if (row[3] === null) continue
         const rows = last.get(subject)
         if (rows === undefined) last.set(subject, [row])
         else rows.push(row)
       }
+      this.#checkCount(kind, seen.size)
       yield []
     }
     return last
+  }
+
+  #checkCount(kind: string, facts: number): void {
+    const most = this.#mostFacts
+    if (facts > most) throw new KubeNodeError(historyErrors.KN17004_most({ cluster: this.cluster, kind, most }))
   }
 
   *#subjectPages(kind: string): Generator<readonly Subject[]> {
