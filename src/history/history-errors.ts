@@ -19,7 +19,7 @@ export const historyErrors = errorTable({
     next: 'stop the recorder, move the file away, and start it: a new history begins, and the old file can still be exported as far as it is readable',
   },
   KN17004_most: {
-    text: 'cannot read how {cluster} was: it has more than {most} facts of kind {kind}',
+    text: 'cannot read how {cluster} was: it has more than {most} {of} of kind {kind}',
     next: 'ask about one object; check who writes them there',
   },
   KN17005: {

@@ -4,6 +4,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
+import { pastFacts } from '#explain/report/history-facts.ts'
 import { lifeOf } from '#history/ask/lives.ts'
 import { HistoryReader } from '#history/ask/reader.ts'
 import { EXISTS, MAX_FACTS, factsOf } from '#history/facts/facts.ts'
@@ -163,6 +164,32 @@ test('the life of a name that was used again and again is read up to a bound', (
   const life = w.read((reader) => atOnce(lifeOf(reader, 'Node', 'n-1', { from: 0, to: now + 1_000 })))
   expect([life.rows.length, life.leftOut]).toEqual([100_000, 20_000])
   expect(life.rows.at(-1)?.subject.uid).toBe('u-299')
+})
+
+test('a report of more faults and repairs than fit into memory is refused', () => {
+  const w = world()
+  const writer = new HistoryWriter(openForRecording(w.folder, CLUSTER, w.clock.now()).db)
+  const { names } = writer
+  const now = w.clock.now()
+  const row = (kind: string, n: number, path: string, value: object | true) => ({
+    subject: names.subject({ kind, namespace: '', name: `o-${n}`, uid: `u-${n}` }),
+    topic: names.topic(path) ?? 0,
+    value: names.value(JSON.stringify(value)),
+    reported: NOT_REPORTED,
+    observed: now,
+  })
+  const rows = Array.from({ length: 20 }, (_, n) => [
+    row('Node', n, 'status/conditions/Ready', { type: 'Ready', status: 'False' }),
+    row('RemedyOperationJob', n, EXISTS, true),
+    row('RemedyOperationJob', n, 'spec', { node: { name: 'n-1' }, operations: [], fill: 'x'.repeat(100) }),
+  ]).flat()
+  writer.write({ rows, gaps: [], deeds: [], now })
+  writer.close()
+  const asked = (most: { readonly chars: number; readonly faults: number }) =>
+    w.read((reader) => atOnce(pastFacts(reader, { from: now - 1, to: now + 1 }, undefined, most)))
+  expect(asked({ chars: 10_000, faults: 20 })).toMatchObject({ faults: { length: 20 }, jobs: { length: 20 } })
+  expect(() => asked({ chars: 1_000, faults: 20 })).toThrow('more than 1000 characters of kind RemedyOperationJob')
+  expect(() => asked({ chars: 10_000, faults: 19 })).toThrow('more than 19 faults of kind Node')
 })
 
 test('a moment of a cluster with more facts than fit into memory is refused', () => {

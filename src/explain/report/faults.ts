@@ -36,7 +36,11 @@ export const faultKind = (type: string): string => (type === 'Ready' ? 'NotReady
 const CONDITION = /^status\/conditions\/([^/]+)$/
 
 /** In the order in which they began. Rows are those of the time of the report, page by page. */
-export function* recordedFaults(pages: Iterable<readonly Transition[]>, from: number): Steps<readonly Fault[]> {
+export function* recordedFaults(
+  pages: Iterable<readonly Transition[]>,
+  from: number,
+  check: (count: number) => void = () => undefined,
+): Steps<readonly Fault[]> {
   const open = new Map<string, { readonly fault: Fault; readonly isOfRange: boolean }>()
   const ended: Fault[] = []
   for (const page of pages) {
@@ -57,6 +61,7 @@ export function* recordedFaults(pages: Iterable<readonly Transition[]>, from: nu
         if (before.isOfRange) ended.push({ ...before.fault, ended: at })
       }
     }
+    check(open.size + ended.length)
     yield
   }
   const lasting = [...open.values()].flatMap(({ fault, isOfRange }) => (isOfRange ? [fault] : []))

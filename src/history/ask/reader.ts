@@ -216,7 +216,8 @@ export class HistoryReader {
 
   #checkCount(kind: string, facts: number): void {
     const most = this.#mostFacts
-    if (facts > most) throw new KubeNodeError(historyErrors.KN17004_most({ cluster: this.cluster, kind, most }))
+    if (facts > most)
+      throw new KubeNodeError(historyErrors.KN17004_most({ cluster: this.cluster, kind, most, of: 'facts' }))
   }
 
   *#subjectPages(kind: string): Generator<readonly Subject[]> {
