@@ -1,5 +1,6 @@
 // Runs roles of one or more clusters in this process, each with its own connection and leader election, until the process is stopped or one of them ends.
 import { hostname } from 'node:os'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { isInPod } from '#kube/in-cluster.ts'
 import { MIB } from '#lib/bytes.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -98,6 +99,16 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
 /** The administrators of one cluster, who may answer for its API server, must not end the roles of the others in this process. */
 const OF_ONE_OF_MANY = { parsed: 16 * MIB, text: 16 * MIB, listed: 128 * MIB }
 
+/** All clients of a role. */
+export function clientsOf(config: ConnectionConfig, userAgent: string, isOne: boolean) {
+  const bounds = isOne ? undefined : OF_ONE_OF_MANY
+  return {
+    client: clientOf(config, userAgent, bounds),
+    clientAs: (user: string) => clientOf({ ...config, impersonate: { user } }, userAgent, bounds),
+    leaseClient: clientOf(config, `${userAgent}-lease`, bounds),
+  }
+}
+
 const writesForOthers = ({ config }: Group): boolean => config.providers.some((p) => p.writesForOthers)
 
 interface RoleOptions {
@@ -123,11 +134,8 @@ async function ran({ group, name, identity, log, isOne, signal }: RoleOptions): 
       connection: connection.config,
     }),
   }
-  const bounds = isOne ? undefined : OF_ONE_OF_MANY
   return runRole(await roleNamed(name, own, identity), {
-    client: clientOf(connection.config, `kubenode-${name}`, bounds),
-    clientAs: (user) => clientOf({ ...connection.config, impersonate: { user } }, `kubenode-${name}`, bounds),
-    leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
+    ...clientsOf(connection.config, `kubenode-${name}`, isOne),
     log: isOne ? log : log.with({ cluster: own.cluster }),
     cluster: own.cluster,
     listeners: (served) => listenersOf(listening, served, { role: name, cluster: own.cluster }),
