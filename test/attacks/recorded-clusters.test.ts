@@ -15,6 +15,7 @@ import { KnownTexts } from '#history/store/known-texts.ts'
 import { Names } from '#history/store/names.ts'
 import { HistoryWriter } from '#history/store/writer.ts'
 import type { KubeClient, ListOptions } from '#kube/client.ts'
+import { MIB } from '#lib/bytes.ts'
 import { atOnce } from '#lib/steps.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -22,7 +23,6 @@ import { nodeType } from '#nodes/objects.ts'
 import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
 
 const HOUR_MS = 3_600_000
-const MIB = 1024 * 1024
 
 let worlds: HistoryWorld[] = []
 const world = (...args: ConstructorParameters<typeof HistoryWorld>): HistoryWorld => {

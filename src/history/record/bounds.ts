@@ -19,5 +19,5 @@ export const DEFAULT_BOUNDS: HistoryBounds = {
   days: 400,
   rowsPerHour: 200,
   waiting: 6_000,
-  kept: 128 * MIB,
+  kept: 256 * MIB,
 }

@@ -1,7 +1,8 @@
 // Texts in memory, by number or the other way round: up to a count, and up to a size of all of them. A recorded cluster decides how long its texts are.
+import { MIB } from '#lib/bytes.ts'
 
 /** A hundred times what the texts of a large cluster have. */
-const MOST_CHARS = 16 * 1024 * 1024
+const MOST_CHARS = 16 * MIB
 
 export class KnownTexts<K extends string | number, V extends string | number> {
   readonly #all = new Map<K, V>()

@@ -1,5 +1,6 @@
 // Assigns numbers to topics, values and subjects, so that each text is stored once. New ones are pending until their batch is durable.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { MIB } from '#lib/bytes.ts'
 import { sha256 } from '#lib/sha256.ts'
 import { isDeclaredField } from '../deeds/changed-fields.ts'
 import { KnownTexts } from './known-texts.ts'
@@ -9,7 +10,7 @@ const MAX_KNOWN_VALUES = 60_000
 const HASH_BYTES = 16
 /** Topics are never deleted, and all of them are in memory. A large cluster has some thousand; a node chooses the names of its labels. */
 const MOST_TOPICS = 2 ** 18
-const MOST_TOPIC_CHARS = 32 * 1024 * 1024
+const MOST_TOPIC_CHARS = 32 * MIB
 
 export interface Subject {
   readonly id: number
