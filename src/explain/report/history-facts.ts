@@ -4,6 +4,7 @@ import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { MIB } from '#lib/bytes.ts'
 import { timestamp } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Steps } from '#lib/steps.ts'
@@ -30,7 +31,7 @@ export interface PastFacts {
 /** Repairs of the day before explain which ones came back. */
 const BEFORE_MS = 86_400_000
 /** Characters of the objects of one kind, and faults: years of a large cluster. A recorded cluster may have others, and a console reports about many. */
-const MOST_CHARS = 64 * 1024 * 1024
+const MOST_CHARS = 64 * MIB
 const MOST_FAULTS = 500_000
 
 interface Most {

@@ -76,7 +76,6 @@ export class HistoryReader {
   readonly #topics = new KnownTexts<number, string>(MAX_TEXTS)
   readonly #values = new KnownTexts<number, string>(MAX_TEXTS)
   readonly #subjects = new Map<number, Subject>()
-
   readonly #mostFacts: number
 
   constructor(folder: string, cluster: string, mostFacts = MOST_FACTS) {
