@@ -4,7 +4,7 @@ import { qualifiedPlural, type ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient, ListOptions, ListPage } from './client.ts'
 import { ConnectionError } from './errors.ts'
 import { kubeErrors } from './kube-errors.ts'
-import { emptyPages, objectsRead, smallerPage } from './page-size.ts'
+import { NOTHING_READ, readFurther, smallerPage } from './page-size.ts'
 import { defined } from '#lib/defined.ts'
 
 /** Like kubectl: a page of large objects stays within some megabytes. */
@@ -28,8 +28,7 @@ async function* pages<T extends KubeObject>(
 ): AsyncGenerator<ListPage<T>> {
   let limit = PAGE
   let token: string | undefined
-  let empty = 0
-  let objects = 0
+  let read = NOTHING_READ
   for (;;) {
     const more: ListOptions = { ...options, limit, ...defined({ continue: token }) }
     const page = await client.list<T>(type, more).catch((error: unknown) => {
@@ -39,8 +38,7 @@ async function* pages<T extends KubeObject>(
     yield page
     token = page.continue
     if (token === undefined || token === '') return
-    empty = emptyPages(empty, page.items, type)
-    objects = objectsRead(objects, page.items, type)
+    read = readFurther(read, page.items, type)
   }
 }
 

@@ -31,26 +31,28 @@ export function smallerPage(size: number, error: unknown): number {
   return Math.ceil(size / FEWER)
 }
 
-/** The empty pages up to this one; throws if they do not end. */
-export function emptyPages(
-  before: number,
-  page: readonly KubeObject[],
-  type: Pick<ResourceType, 'plural' | 'group'>,
-): number {
-  if (page.length > 0) return 0
-  if (before < MOST_EMPTY_PAGES) return before + 1
-  throw new ConnectionError(kubeErrors.KN2005_empty({ plural: qualifiedPlural(type), most: MOST_EMPTY_PAGES }), 'no')
+/** How far a list was read. */
+export interface ListRead {
+  readonly objects: number
+  /** The last pages, as far as they had none. */
+  readonly emptyPages: number
 }
 
-/** The objects up to this page; throws if they do not end. */
-export function objectsRead(
-  before: number,
+export const NOTHING_READ: ListRead = { objects: 0, emptyPages: 0 }
+
+/** With this page; throws if the list does not end. */
+export function readFurther(
+  before: ListRead,
   page: readonly KubeObject[],
   type: Pick<ResourceType, 'plural' | 'group'>,
-): number {
-  const objects = before + page.length
-  if (objects <= MOST_OBJECTS) return objects
-  throw new ConnectionError(kubeErrors.KN2005_endless({ plural: qualifiedPlural(type), most: MOST_OBJECTS }), 'no')
+): ListRead {
+  const objects = before.objects + page.length
+  const emptyPages = page.length > 0 ? 0 : before.emptyPages + 1
+  const plural = qualifiedPlural(type)
+  if (emptyPages > MOST_EMPTY_PAGES)
+    throw new ConnectionError(kubeErrors.KN2005_empty({ plural, most: MOST_EMPTY_PAGES }), 'no')
+  if (objects > MOST_OBJECTS) throw new ConnectionError(kubeErrors.KN2005_endless({ plural, most: MOST_OBJECTS }), 'no')
+  return { objects, emptyPages }
 }
 
 /** The mean of a few samples spread over the page. */

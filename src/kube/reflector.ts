@@ -9,7 +9,7 @@ import { backoffMs } from './backoff.ts'
 import type { KubeClient, ListOptions, ListPage, WatchOptions } from './client.ts'
 import { isGone, isTooLargeResourceVersion } from './errors.ts'
 import { KeptTooMuch, type KeptShare } from './kept-bound.ts'
-import { emptyPages, FIRST_PAGE, nextPageSize, objectsRead, smallerPage } from './page-size.ts'
+import { FIRST_PAGE, type ListRead, NOTHING_READ, nextPageSize, readFurther, smallerPage } from './page-size.ts'
 import { Replica, type Change } from './replica.ts'
 import type { Store } from './store.ts'
 import { withoutManagedFields } from './trim.ts'
@@ -79,10 +79,7 @@ interface NextPage {
   readonly token: string | undefined
   readonly size: number
   readonly resourceVersion: string
-  /** Pages without an object, one after the other, up to here. */
-  readonly empty: number
-  /** Objects up to here. */
-  readonly objects: number
+  readonly read: ListRead
 }
 
 class Silence extends Error {
@@ -199,7 +196,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    let next: NextPage = { token: undefined, size: FIRST_PAGE, resourceVersion: '', empty: 0, objects: 0 }
+    let next: NextPage = { token: undefined, size: FIRST_PAGE, resourceVersion: '', read: NOTHING_READ }
     let pages = 0
     do {
       next = await this.#takePage(signal, next, pages === 0)
@@ -216,7 +213,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   /** Only the cached objects of a page outlive this call: keeping a page while the next one loads doubles a list's memory. */
-  async #takePage(signal: AbortSignal, { token, size, empty, objects }: NextPage, isFirst: boolean): Promise<NextPage> {
+  async #takePage(signal: AbortSignal, { token, size, read }: NextPage, isFirst: boolean): Promise<NextPage> {
     const page = await this.#page(signal, token, size)
     if (isFirst) {
       this.#checkTime(page.resourceVersion)
@@ -227,8 +224,7 @@ export class Reflector<T extends KubeObject> {
       token: page.continue,
       size: nextPageSize(page.items),
       resourceVersion: page.resourceVersion,
-      empty: emptyPages(empty, page.items, this.#o.type),
-      objects: objectsRead(objects, page.items, this.#o.type),
+      read: readFurther(read, page.items, this.#o.type),
     }
   }
 
@@ -343,12 +339,20 @@ export class Reflector<T extends KubeObject> {
 
   /** Back off from a server that ends watches as soon as they start. */
   async #afterCleanEnd(livedMs: number, events: number, signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.#o
-    this.#shortWatches = livedMs >= HEALTHY_MS ? 0 : this.#shortWatches + 1
-    if (livedMs >= HEALTHY_MS || (events > 0 && this.#shortWatches <= MOST_SHORT)) return
-    if (events === 0) this.#failures++
-    const wait = backoffMs(events === 0 ? this.#failures : this.#shortWatches - MOST_SHORT, random.next())
-    await clock.sleep(events === 0 ? wait : Math.min(wait, SHORT_WAIT_MS), signal)
+    if (livedMs >= HEALTHY_MS) {
+      this.#shortWatches = 0
+      return
+    }
+    this.#shortWatches++
+    const waitMs = this.#waitAfterShort(events)
+    if (waitMs !== undefined) await this.#o.clock.sleep(waitMs, signal)
+  }
+
+  #waitAfterShort(events: number): number | undefined {
+    const { random } = this.#o
+    if (events === 0) return backoffMs(++this.#failures, random.next())
+    const tooMany = this.#shortWatches - MOST_SHORT
+    return tooMany <= 0 ? undefined : Math.min(SHORT_WAIT_MS, backoffMs(tooMany, random.next()))
   }
 
   #watchOptions(resourceVersion: string, signal: AbortSignal): WatchOptions {
