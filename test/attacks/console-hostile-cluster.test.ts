@@ -9,6 +9,7 @@ import { KINDS_IN_WORDS } from '#explain/attention/kinds-in-words.ts'
 import type { KubeClient, ListOptions } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import { changedClient } from '#test/doubles/kube/changed-client.ts'
 import { type ConsoleWorld, consoleWorld } from '#test/support/console/console-world.ts'
 import { Browser } from '#test/support/console/plain-browser.ts'
 import { inFull } from '#test/support/tools/full.ts'
@@ -31,19 +32,14 @@ const newMachine = (name: string): Machine => ({
 /** Lists one more object of this kind, with these fields. */
 function hostileClient(kind: WatchedKind, fields: object): KubeClient {
   const real = world.clientAs('system:admin', ['system:masters'])
-  return new Proxy(real, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name)
-      if (name !== 'list') return typeof value === 'function' ? (value.bind(target) as unknown) : value
-      return async (type: ResourceType, options: ListOptions) => {
-        const page = await real.list(type, options)
-        if (type.plural !== WATCHED[kind].type.plural) return page
-        const metadata = { name: 'x', namespace: 'default', uid: 'u', resourceVersion: '1' }
-        const own = { apiVersion: API_GROUP_VERSION, kind: type.kind, metadata, ...fields } as KubeObject
-        return { ...page, items: [...page.items, own] }
-      }
-    },
-  })
+  const list = async (type: ResourceType, options: ListOptions) => {
+    const page = await real.list(type, options)
+    if (type.plural !== WATCHED[kind].type.plural) return page
+    const metadata = { name: 'x', namespace: 'default', uid: 'u', resourceVersion: '1' }
+    const own = { apiVersion: API_GROUP_VERSION, kind: type.kind, metadata, ...fields } as KubeObject
+    return { ...page, items: [...page.items, own] }
+  }
+  return changedClient(real, { list: list as KubeClient['list'] })
 }
 
 const FIELDS_OF_OTHERS = { spec: { components: 'x', node: 'x', blames: {}, controlPlane: [] }, status: {} }
@@ -119,23 +115,18 @@ test('a list without an end fills no memory, and hides nothing of another cluste
   const real = world.clientAs('system:admin', ['system:masters'])
   const { type } = WATCHED.rules
   const fill = { fill: 'x'.repeat(200_000) }
-  const endless = new Proxy(real, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name)
-      if (name !== 'list') return typeof value === 'function' ? (value.bind(target) as unknown) : value
-      return async (asked: ResourceType, options: ListOptions) => {
-        if (asked.plural !== type.plural) return real.list(asked, options)
-        pages++
-        const items = Array.from({ length: 20 }, (_, n) => ({
-          apiVersion: API_GROUP_VERSION,
-          kind: type.kind,
-          spec: nodeRemedier.example.spec,
-          metadata: { name: `x-${pages}-${n}`, uid: `u-${pages}-${n}`, resourceVersion: '1', annotations: fill },
-        }))
-        return { items: items as unknown as KubeObject[], resourceVersion: '1', continue: String(pages) }
-      }
-    },
-  })
+  const list = async (asked: ResourceType, options: ListOptions) => {
+    if (asked.plural !== type.plural) return real.list(asked, options)
+    pages++
+    const items = Array.from({ length: 20 }, (_, n) => ({
+      apiVersion: API_GROUP_VERSION,
+      kind: type.kind,
+      spec: nodeRemedier.example.spec,
+      metadata: { name: `x-${pages}-${n}`, uid: `u-${pages}-${n}`, resourceVersion: '1', annotations: fill },
+    }))
+    return { items: items as unknown as KubeObject[], resourceVersion: '1', continue: String(pages) }
+  }
+  const endless = changedClient(real, { list: list as KubeClient['list'] })
   const running = await world.console(
     new Map([
       ['good', world.admin],

@@ -2,7 +2,7 @@
 // clusters in the same process have their memory, their disk and their processor time, and what was not recorded is a gap.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
 import { pastFacts } from '#explain/report/history-facts.ts'
 import { lifeOf } from '#history/ask/lives.ts'
@@ -20,34 +20,18 @@ import { atOnce } from '#lib/steps.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { nodeType } from '#nodes/objects.ts'
-import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
+import { changedClient } from '#test/doubles/kube/changed-client.ts'
+import { CLUSTER, type HistoryWorld, historyWorld as world } from '#test/support/worlds/history-world.ts'
 
 const HOUR_MS = 3_600_000
-
-let worlds: HistoryWorld[] = []
-const world = (...args: ConstructorParameters<typeof HistoryWorld>): HistoryWorld => {
-  const made = new HistoryWorld(...args)
-  worlds.push(made)
-  return made
-}
-afterEach(async () => {
-  for (const w of worlds) await w.end()
-  worlds = []
-})
 
 type List = (type: ResourceType, options: ListOptions) => unknown
 
 /** Answers lists in place of the server; undefined: the server does. */
 function hostile(w: HistoryWorld, list: List): KubeClient {
   const real = w.kube.client({ actor: 'history' })
-  return new Proxy(real, {
-    get: (_, name) => {
-      if (name === 'list')
-        return async (type: ResourceType, options: ListOptions) => list(type, options) ?? real.list(type, options)
-      const value: unknown = Reflect.get(real, name)
-      return typeof value === 'function' ? (value.bind(real) as unknown) : value
-    },
-  })
+  const own = async (type: ResourceType, options: ListOptions) => list(type, options) ?? real.list(type, options)
+  return changedClient(real, { list: own as KubeClient['list'] })
 }
 
 const deedsIn = (w: HistoryWorld) => w.read((r) => [...r.deeds()])

@@ -2,27 +2,16 @@
 // damaged file, a clock that jumps, or next to a second recorder.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
 import { atOnce } from '#lib/steps.ts'
 import { timestamp } from '#lib/clock.ts'
 import { loggerTo } from '#lib/log.ts'
 import { nodeType } from '#nodes/objects.ts'
-import { CLUSTER, HistoryWorld } from '#test/support/worlds/history-world.ts'
+import { CLUSTER, historyWorld as world } from '#test/support/worlds/history-world.ts'
 import { clusterLifeOf } from '../ask/cluster-life.ts'
 import { chainProblem } from '../deeds/chain.ts'
 import { historyFile } from '../store/file.ts'
-
-let worlds: HistoryWorld[] = []
-const world = (...args: ConstructorParameters<typeof HistoryWorld>): HistoryWorld => {
-  const made = new HistoryWorld(...args)
-  worlds.push(made)
-  return made
-}
-afterEach(async () => {
-  for (const w of worlds) await w.end()
-  worlds = []
-})
 
 test('transitions are recorded with both times; heartbeats are not', async () => {
   const w = world()

@@ -2,6 +2,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type Logger, silentLogger } from '#lib/log.ts'
@@ -128,3 +129,10 @@ export class HistoryWorld {
 const isReady = ({ topic }: Transition): boolean => topic === 'status/conditions/Ready'
 const statusOf = ({ value }: Transition): string | undefined =>
   value === undefined ? undefined : (JSON.parse(value) as { readonly status: string }).status
+
+/** Ends with its test. */
+export function historyWorld(...args: ConstructorParameters<typeof HistoryWorld>): HistoryWorld {
+  const world = new HistoryWorld(...args)
+  onTestFinished(() => world.end())
+  return world
+}
