@@ -238,13 +238,27 @@ test('a wrong key is tried on fifty hosts at most, and the rest continue once it
   expect(w.sessions.length).toBeLessThanOrEqual(50)
   const paused = names.map((name) => w.joinOf(name)?.message ?? '').filter((message) => message !== 'x')
   expect(paused.length).toBeGreaterThanOrEqual(150)
-  for (const message of paused) expect(message).toMatch(/^paused: \d+ of \d+ hosts failed with AuthRefused/)
+  for (const message of paused)
+    expect(message).toMatch(/^paused: \d+ of \d+ hosts with this login failed with AuthRefused/)
   isWrong = false
   for (const name of names)
     if (w.joinOf(name)?.reason !== undefined)
       w.fake.poke(machineType, { name }, { metadata: { annotations: { 'kubenode.io/join-again': '1' } } })
   await w.clock.advance(120_000)
   expect(names.filter((name) => w.joinOf(name)?.finished === undefined)).toEqual([])
+})
+
+test('hosts whose Secret is missing hold back no hosts with another login', async () => {
+  const w = worldOf()
+  for (let i = 0; i < 20; i++) w.host(`a-${i}`, { hostKey: KEY, secretRef: { name: 'missing' } })
+  await w.start()
+  await w.clock.advance(60_000)
+  expect(w.joinOf('a-0')).toMatchObject({ reason: 'AuthRefused' })
+  w.host('b')
+  w.host('c', { hostKey: KEY, secretRef: { name: 'missing' } })
+  await w.clock.advance(60_000)
+  expect(w.joinOf('b')).toMatchObject({ finished: expect.any(String) })
+  expect(w.joinOf('c')?.message).toMatch(/^paused: 5 of 5 hosts with this login failed with AuthRefused/)
 })
 
 test('a host with another key is never tried again by itself', async () => {

@@ -180,7 +180,9 @@ describe('the stop-loss', () => {
   test('holds back hosts that were not tried yet, and only those', () => {
     const paused = plan(seenOf({}, others(5, 5)), NOW)
     expect(paused).toMatchObject({ actions: [], requeueAfter: 30_000 })
-    expect(paused.join?.message).toMatch(/^paused: 5 of 5 hosts failed with AuthRefused; correct the cause/)
+    expect(paused.join?.message).toMatch(
+      /^paused: 5 of 5 hosts with this login failed with AuthRefused; correct the cause/,
+    )
     expect(plan(seenOf({ join: paused.join ?? joinOf() }, others(5, 5)), NOW + 30_000).join).toBeUndefined()
     expect(ran(seenOf({ join: paused.join ?? joinOf() }), NOW + 30_000)).toEqual([['Reach', 1]])
     expect(ran(seenOf({ join: joinOf({ step: 'Fetch' }) }, others(5, 5)))).toEqual([['Fetch', 1]])

@@ -38,7 +38,7 @@ const PASSING: ReadonlySet<Failure> = new Set<Failure>(['Unreachable', 'Busy', '
 /** In these steps, a failed preflight check is usually a download that failed. */
 const REPEATED: ReadonlySet<JoinStep> = new Set<JoinStep>(['Fetch', 'Start'])
 
-/** Five failures of one kind among few hosts have one cause, such as a wrong key: trying it on all hosts would not help. */
+/** Five failures of one kind among few hosts with one login have one cause, such as a wrong key: trying it on all hosts would not help. */
 const STOP_AT_FAILURES = 5
 const STOP_AT_SHARE = 0.2
 const PAUSE_MS = 30_000
@@ -95,7 +95,7 @@ function fresh({ machine, ssh }: Seen, request: string, now: number): SshJoin {
 export function stopLoss({ tried, failed }: Others): string | undefined {
   for (const [reason, count] of failed)
     if (count >= STOP_AT_FAILURES && count > tried * STOP_AT_SHARE)
-      return `${PAUSED}${count} of ${counted(tried, 'host')} failed with ${reason}; correct the cause, then set annotation ${ANNOTATIONS.joinAgain} on them`
+      return `${PAUSED}${count} of ${counted(tried, 'host')} with this login failed with ${reason}; correct the cause, then set annotation ${ANNOTATIONS.joinAgain} on them`
   return undefined
 }
 

@@ -1,11 +1,12 @@
 // The inputs of one reconcile of a join over SSH. Pure.
 import type { Machine, SshJoin, SshSpec } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { canonicalJson } from '#lib/json.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
 
 export type Failure = NonNullable<SshJoin['reason']>
 
-/** The joins of all machines, for the stop-loss. */
+/** The joins of all machines with the same login, for the stop-loss. */
 export interface Others {
   readonly tried: number
   readonly failed: ReadonlyMap<Failure, number>
@@ -26,6 +27,9 @@ export const isCertified = ({ status }: Machine): boolean =>
 /** What a join is for. A change starts it again. */
 export const requestOf = (machine: Machine, ssh: SshSpec): string =>
   sha256OfJson({ ssh, again: machine.metadata.annotations?.[ANNOTATIONS.joinAgain] ?? '' })
+
+/** Hosts with one login fail together. The wrong key of one team must not hold back the hosts of another. */
+export const loginOf = ({ user, secretRef, jump }: SshSpec): string => canonicalJson([user, secretRef, jump ?? null])
 
 /** A join that succeeded longer ago no longer counts: many old machines would hide that every new one fails. */
 const COUNTED_MS = 3_600_000
