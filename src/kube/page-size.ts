@@ -43,7 +43,7 @@ export const NOTHING_READ: ListRead = { objects: 0, emptyPages: 0 }
 /** With this page; throws if the list does not end. */
 export function readFurther(
   before: ListRead,
-  page: readonly KubeObject[],
+  page: readonly unknown[],
   type: Pick<ResourceType, 'plural' | 'group'>,
 ): ListRead {
   const objects = before.objects + page.length

@@ -66,3 +66,11 @@ test('names that cannot be read are never taken for none', async () => {
   const odd = { ...server([]), raw: async () => ({ status: 200, headers: {}, text: '{"kind":"Status"}' }) }
   await expect(sealAgain(odd)).rejects.toThrow('no list')
 })
+
+test('pages without end are given up', async () => {
+  let asked = 0
+  const text = JSON.stringify({ kind: 'PartialObjectMetadataList', items: null, metadata: { continue: 'more' } })
+  const endless = { ...server([]), raw: async () => ({ status: 200, headers: {}, text: (asked++, text) }) }
+  await expect(sealAgain(endless)).rejects.toThrow('secrets')
+  expect(asked).toBeLessThan(200)
+})

@@ -5,6 +5,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { outcomeOf } from '#kube/outcome.ts'
+import { NOTHING_READ, readFurther } from '#kube/page-size.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -63,6 +64,7 @@ export async function sealAgain(client: Pick<KubeClient, 'raw' | 'patch'>): Prom
 
 async function* pagesOfKeys(client: Pick<KubeClient, 'raw'>): AsyncGenerator<readonly Key[]> {
   let next = ''
+  let read = NOTHING_READ
   do {
     const path = `/api/v1/secrets?limit=${PAGE}${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`
     const answer = await client.raw({ method: 'GET', path, headers: { accept: NAMES_ONLY } })
@@ -72,7 +74,9 @@ async function* pagesOfKeys(client: Pick<KubeClient, 'raw'>): AsyncGenerator<rea
     // An empty list has null items.
     if (kind !== 'PartialObjectMetadataList' || !(Array.isArray(items) || items === null))
       throw new Error('the names of its Secrets cannot be read: no list')
-    yield (items ?? []).map(itemKey)
+    const page: readonly unknown[] = items ?? []
+    read = readFurther(read, page, SECRETS)
+    yield page.map(itemKey)
     const token = isObject(metadata) ? metadata['continue'] : undefined
     next = typeof token === 'string' ? token : ''
   } while (next !== '')
