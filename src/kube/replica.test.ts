@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { WatchEvent } from './client.ts'
 import { Delivery } from './delivery.ts'
+import { KeptBound } from './kept-bound.ts'
 import { nextPageSize } from './page-size.ts'
 import { Replica, type Change } from './replica.ts'
 import { compareResourceVersions, newerOf } from './resource-version.ts'
@@ -178,5 +179,23 @@ describe('pages', () => {
     const sizes = [10, 3_000, 15_000, 1_000_000].map((bytes) => nextPageSize(weighing(bytes)))
     expect(sizes).toEqual([...sizes].sort((a, b) => b - a))
     expect([sizes[0], sizes.at(-1), nextPageSize([])]).toEqual([500, 20, 500])
+  })
+})
+
+describe('deletions of names that no object can have', () => {
+  it('are not remembered, and free what the object took', () => {
+    const share = new KeptBound(4_000).share()
+    const store = new Store()
+    const replica = new Replica(store, (o) => o, share)
+    replica.beginList('1', false)
+    replica.endList('1')
+    for (let i = 2; i < 100; i += 2) {
+      const long = `${i}-${'x'.repeat(3_000)}`
+      replica.event({ type: 'ADDED', object: object(long, i) })
+      replica.event({ type: 'DELETED', object: object(long, i + 1) })
+      replica.event({ type: 'DELETED', object: object(`never-${long}`, i + 1) })
+    }
+    expect(store.list()).toEqual([])
+    expect(() => share.put('another', 'x'.repeat(3_900))).not.toThrow()
   })
 })

@@ -17,6 +17,8 @@ export interface Change<T extends KubeObject> {
 
 /** Deletions to remember, so that a late older event does not revive an object. The oldest are dropped. */
 const MAX_TOMBSTONES = 10_000
+/** No object has a longer name with its namespace, or a longer version: a deletion of one need not be remembered. */
+const MAX_TOMBSTONE_CHARS = 400
 /** Events that a new watch requests again: an event overtaken on the way arrives twice instead of never. */
 const OVERLAP = 16
 
@@ -218,13 +220,22 @@ export class Replica<T extends KubeObject> {
   }
 
   #drop(key: string, revision: string, changes: Change<T>[]): void {
+    this.#rememberDeletion(key, revision)
+    this.#takeOut(key, changes)
+  }
+
+  #rememberDeletion(key: string, revision: string): void {
+    if (key.length + revision.length > MAX_TOMBSTONE_CHARS) {
+      this.#tombstones.delete(key)
+      this.#kept?.delete(key)
+      return
+    }
     // It takes the place of the object, and is shorter. A server may report deletions of any names, whose objects were never there.
     this.#kept?.put(key, [key])
     const deletedAt = newerOf(this.#tombstones.get(key), revision)
     this.#tombstones.delete(key)
     this.#tombstones.set(key, deletedAt)
     if (this.#tombstones.size > MAX_TOMBSTONES) this.#forgetOldest()
-    this.#takeOut(key, changes)
   }
 
   #takeOut(key: string, changes: Change<T>[]): void {
