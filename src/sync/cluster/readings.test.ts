@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { machineComponentSet, type MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
-import { readingsOf } from './readings.ts'
+import { failingMachines, readingsOf } from './readings.ts'
 
 type Entry = NonNullable<Machine['spec']['components']>[number]
 const entry = (name: string, version: string, more: Partial<Entry> = {}): Entry => ({
@@ -96,3 +96,19 @@ test('a skipped machine is left out by its name, and only as long as its set spe
   expect((await reading(aMachine(ordered, OLD), skipped(2)))?.skipped).toEqual(['u-m1'])
   expect((await reading(aMachine(ordered, OLD), skipped(1)))?.skipped).toEqual([])
 })
+
+test.each<[string, object, readonly object[]]>([
+  ['a machine that waits for its turn', {}, [{ state: 'InProgress', reason: 'Inconsistent' }]],
+  ['a machine that is being switched', { phase: 'Updating' }, [{ state: 'InProgress' }]],
+  ['a component that failed', { state: 'Failed' }, [{ state: 'Failed', reason: 'Inconsistent' }]],
+  ['a machine that is not Ready', { phase: 'Degraded' }, [{ state: 'Failed', reason: 'NotReady' }]],
+])(
+  'before a release, %s',
+  async (_, { phase = 'Ready', state = 'Healthy' }: { phase?: string; state?: string }, is) => {
+    const m = aMachine([entry('containerd', '2.0.0')], OLD)
+    const components = m.status?.components?.map((c) => ({ ...c, state }))
+    const list = async () => ({ metadata: {}, items: [{ ...m, status: { ...m.status, phase, components } }] })
+    const connection = { program: { list } } as unknown as ClusterConnection
+    expect(await failingMachines(connection, undefined)).toMatchObject(is)
+  },
+)

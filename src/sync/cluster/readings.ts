@@ -128,6 +128,12 @@ function repairOf({ metadata, spec }: RemedyOperationJob): NonNullable<ClusterRe
 /** Phases in which a machine is being changed and recovers by itself. */
 const IN_CHANGE: ReadonlySet<string> = new Set(['Updating', 'Draining'])
 
+/** Of components. One in another state waits for its turn, or has it. */
+const BROKEN: ReadonlySet<string> = new Set(['Degraded', 'RolledBack', 'Failed'])
+
+const isInChange = ({ status }: Machine, ready: boolean): boolean =>
+  IN_CHANGE.has(status?.phase ?? '') || (ready && status?.components?.some((c) => BROKEN.has(c.state)) !== true)
+
 /** For the baseline. An unreadable value does not count as an earlier failure. */
 export async function failingMachines(
   { program: client }: ClusterConnection,
@@ -144,7 +150,7 @@ export async function failingMachines(
         object: `${machine.kind}.${machine.group}/${name}`,
         uid: uidOf(m),
         part: machinePart(name),
-        state: IN_CHANGE.has(m.status?.phase ?? '') ? 'InProgress' : 'Failed',
+        state: isInChange(m, ready) ? 'InProgress' : 'Failed',
         reason: ready ? INCONSISTENT : NOT_READY,
       },
     ]

@@ -277,6 +277,51 @@ describe('what a stopped release broke', () => {
   })
 })
 
+describe('a change that is withdrawn and declared again', () => {
+  const V2 = { ...V1, [SET]: 'a2' }
+  /** As a set that is held, or still switches. */
+  const switching = (digest: string): KnownFailure => ({ ...failed(SET, digest, 'HoldPause'), state: 'InProgress' })
+  const withdrawn = (failing: readonly KnownFailure[]): Baseline =>
+    next({
+      release: 'r2',
+      known: stopped([], V2),
+      failing,
+      before: content(V2),
+      after: content(V1),
+      isReturn: true,
+      hasPassed: false,
+    })
+  const again = (known: Baseline, failing: readonly KnownFailure[]): Baseline =>
+    next({ release: 'r3', known, failing, before: content(V1), after: content(V2), hasPassed: false })
+
+  test.each<[string, KnownFailure, KnownFailure]>([
+    ['the set switches still, and was not told yet', switching('a2'), switching('a2')],
+    ['the set switches back', switching('a2'), switching('a1')],
+    ['the set failed', failed(SET, 'a2'), failed(SET, 'a2')],
+  ])('is not excused by what it did before: %s', (_, first, second) => {
+    const later = again(withdrawn([first]), [second])
+    expect(state([{ ...first, digest: first.digest ?? '' }], later)).toBe(first.state)
+  })
+
+  test('what failed before it is old in both', () => {
+    const old = [failed(CANARY, 'c1'), node('n-1'), lacking(1)]
+    const back = next({
+      release: 'r2',
+      known: stopped(old, V2),
+      failing: old,
+      before: content(V2),
+      after: content(V1),
+      isReturn: true,
+      hasPassed: false,
+    })
+    expect([state(old, back), state(old, again(back, old))]).toEqual(['Current', 'Current'])
+  })
+
+  test('the object that was changed back must be well again', () => {
+    expect(state([switching('a1')], withdrawn([switching('a2')]))).toBe('InProgress')
+  })
+})
+
 describe('a baseline that was lost', () => {
   test('after the release began makes every failure count', () => {
     const lost = next({ failing: [node('n-1')], hasBegun: true })

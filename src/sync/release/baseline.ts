@@ -45,11 +45,10 @@ export function nextBaseline(input: BaselineInput): Baseline {
   // This Release may have caused current failures.
   if (hasBegun) return of(input, [], [], true)
   if (hasPassed || (isFirst && before.size === 0)) return of(input, failing, [], false)
-  // A machine whose change was withdrawn halfway is neither healthy nor failed.
   if (isReturn)
     return of(
       input,
-      failing.filter((f) => !isMachineInProgress(f)),
+      failing.flatMap((f) => leftByReturn(f, input)),
       [],
       false,
     )
@@ -63,12 +62,28 @@ export function nextBaseline(input: BaselineInput): Baseline {
     else {
       // It fails in another way, which hides the earlier failure: that one reappears after the change is withdrawn.
       old.push(...known.failing.filter((k) => isSameFailure(failure, k)))
-      if (isCarried(failure, changeOf(known, by), after)) blamed.push({ ...failure, release: by })
-      else if (!isMachineInProgress(failure)) old.push(failure)
+      const change = changeOf(known, by)
+      if (isCarried(failure, change, after)) blamed.push({ ...failure, release: by })
+      else if (!isMachineInProgress(failure) && !isUntried(failure, change, after)) old.push(failure)
     }
   }
   return of(input, old, blamed, false)
 }
+
+/** What a withdrawn change was doing has not failed before: it would be excused if a later Release declared it again. */
+function leftByReturn(failure: KnownFailure, { known, before, after }: BaselineInput): readonly KnownFailure[] {
+  // A machine whose change was withdrawn halfway is neither healthy nor failed.
+  if (isMachineInProgress(failure)) return []
+  const { object } = failure
+  if (!isWhole(failure) || before.get(object) === after.get(object)) return [failure]
+  return known?.failing.filter((k) => isSameFailure(failure, k)) ?? []
+}
+
+/** An object that was changed by the Release before, and still shows the content that this one declares: it never passed. */
+const isUntried = (failure: KnownFailure, change: ReleaseChange | undefined, after: Content): boolean =>
+  isWhole(failure) &&
+  change?.objects.some((c) => c.object === failure.object) === true &&
+  sameDigest(failure.digest, after.get(failure.object))
 
 const changeOf = ({ changes }: Baseline, release: string): ReleaseChange | undefined =>
   changes.find((c) => c.release === release)
@@ -149,6 +164,8 @@ function isSameFailure(failure: KnownFailure, known: KnownFailure): boolean {
 
 const MACHINE = 'machine/'
 const isMachine = ({ part }: KnownFailure): boolean => part?.startsWith(MACHINE) === true
+/** An object as a whole, not its parts or its missing machines. */
+const isWhole = ({ part, count }: KnownFailure): boolean => part === undefined && count === undefined
 const isMachineInProgress = (f: KnownFailure): boolean => isMachine(f) && f.state === 'InProgress'
 
 export const machinePart = (name: string): string => `${MACHINE}${name}`
