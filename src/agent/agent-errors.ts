@@ -318,6 +318,10 @@ export const agentErrors = errorTable({
     text: 'cannot write {path} on this host: {why}',
     next: 'make it writable or make room there, or use another path in the component',
   },
+  KN8087_disk: {
+    text: 'cannot write on this host: {why}',
+    next: 'make room on its disks or make them writable; the agent tries again by itself',
+  },
   KN8087_temporary: {
     text: 'cannot join: {folder} cannot be written: {why}',
     next: 'make room there, or set TMPDIR',

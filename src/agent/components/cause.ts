@@ -28,13 +28,20 @@ const DISK: Readonly<Record<string, string>> = {
   EPERM: 'the file or its folder is immutable, or a security module forbids it',
 }
 
+/** A write to an open file names no path. The other codes then may be of another call, such as a signal. */
+const OF_WRITES: ReadonlySet<string> = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO'])
+
+export const isOfDisk = (error: unknown): boolean => ofDisk(error) !== undefined
+
 /** The system's refusal in words. For a link or a rename, the second path is the one that changes. */
 function ofDisk(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
   const what = DISK[error.code]
   const path = 'dest' in error ? error.dest : 'path' in error ? error.path : undefined
-  if (what === undefined || typeof path !== 'string') return undefined
-  return numbered(agentErrors.KN8087_component({ path, why: `${what} (${error.code})` }))
+  if (what === undefined) return undefined
+  const why = `${what} (${error.code})`
+  if (typeof path === 'string') return numbered(agentErrors.KN8087_component({ path, why }))
+  return OF_WRITES.has(error.code) ? numbered(agentErrors.KN8087_disk({ why })) : undefined
 }
 
 /** An error code with several causes carries the actual one. */

@@ -119,6 +119,35 @@ describe.each(CODES)('F31 a disk that says %s', (code) => {
   })
 })
 
+test('F31 artifacts that find no room are a matter of the host, and are fetched once there is some', async () => {
+  class FullFiles extends MemoryFiles {
+    isFull = false
+
+    override async create(path: string, mode: number): Promise<FileWriter> {
+      const writer = await super.create(path, mode)
+      const write = async (chunk: Uint8Array) => {
+        const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+        if (this.isFull && path.includes('artifacts')) throw full
+        await writer.write(chunk)
+      }
+      return { ...writer, write }
+    }
+  }
+  const files = new FullFiles()
+  const { clock, node } = await installed(files)
+  files.isFull = true
+  node.obey({ version: '1.1.0', attempt: 2 })
+  await clock.advance(30_000)
+  expect(node.worker.record).toMatchObject({
+    state: 'Fetching',
+    reason: 'HostUnsuitable',
+    message: expect.stringMatching(/^KN8087: cannot write on this host: the disk is full \(ENOSPC\)/),
+  })
+  files.isFull = false
+  await clock.advance(600_000)
+  expect(node.worker.record?.state).toBe('Staged')
+})
+
 describe('F34 a record that', () => {
   test.each([
     ['is no JSON', 'garbage\0'],

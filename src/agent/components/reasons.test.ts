@@ -141,7 +141,12 @@ test.each([
     /^KN8087: cannot write \/etc\/kubernetes\/kubelet.yaml on this host: the disk is full \(ENOSPC\)/,
   ],
   ['anything else of the system', { code: 'ENOENT', path: '/x' }, /^ENOENT: x$/],
-  ['a full disk that names no path', { code: 'ENOSPC' }, /^ENOSPC: x$/],
+  ['a signal that was refused', { code: 'EPERM' }, /^EPERM: x$/],
+  [
+    'a full disk that names no path',
+    { code: 'ENOSPC' },
+    /^KN8087: cannot write on this host: the disk is full \(ENOSPC\); make room/,
+  ],
 ])('what the system refused is said in words, with what to do: %s', (_, fields, says) => {
   const error = Object.assign(new Error(`${fields.code}: x`), fields)
   expect(causeOf(error, 'InstallFailed')).toEqual({ because: 'InstallFailed', message: expect.stringMatching(says) })
