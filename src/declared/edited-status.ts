@@ -26,7 +26,8 @@ export function editSeen({ digest, committed, allowed }: Edit): string {
     : `${what}; the edit is in effect until ${allowed.until} (hold ${allowed.hold})`
 }
 
-export const editAdvice = (edit: Edit): string => `${putBackCommand(edit)}; or to allow the edit: ${allowCommand(edit)}`
+export const editAdvice = (edit: Edit): string =>
+  `${putBackCommand(edit)}; to allow the edit, run ${allowCommand(edit)}`
 
 type Conditions = readonly Condition[]
 

@@ -10,6 +10,7 @@ import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import type { EvenIfAbsent } from '../../fleet/even-if-absent.ts'
 import { findHeld } from '../../fleet/find-held.ts'
 import { withItsKind } from '../../fleet/named-thing.ts'
+import { undoing } from '../../fleet/undoing.ts'
 import { authorOf } from '../../current-person.ts'
 import { FREEZABLE_BY_NAME, freezeHold, freezeTarget, refuseEmpty, thaw as lift } from './freeze-hold.ts'
 
@@ -51,7 +52,7 @@ export async function freeze(typed: string | undefined, options: FreezeOptions, 
     ]),
   )
   io.err(
-    `granted permits that have not started are revoked; running operations finish; to continue, run kubenode thaw${what === undefined ? '' : ` ${what}`}\n`,
+    `granted permits that have not started are revoked; running operations finish; to continue, run ${undoing(`kubenode thaw${what === undefined ? '' : ` ${what}`}`, options)}\n`,
   )
 }
 

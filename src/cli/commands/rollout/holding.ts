@@ -14,6 +14,7 @@ import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import type { EvenIfAbsent } from '../../fleet/even-if-absent.ts'
 import { findHeld } from '../../fleet/find-held.ts'
 import { withItsKind } from '../../fleet/named-thing.ts'
+import { undoing } from '../../fleet/undoing.ts'
 import { HOLDABLE, heldTarget, liftHolds } from './holds.ts'
 import { place } from './place.ts'
 
@@ -34,7 +35,7 @@ export async function pause(typed: string, options: HoldOptions, io: Io): Promis
   const what = await heldCalled('pause', typed, options, io)
   const hold = await place(options, io, what, { target: heldTarget(what), effect: 'Pause', ...options })
   print(io, `${what} is paused until ${hold.spec.until} by ${hold.spec.author}: ${hold.spec.reason}`)
-  io.err(`running operations finish; to continue, run kubenode resume ${what}\n`)
+  io.err(`running operations finish; to continue, run ${undoing(`kubenode resume ${what}`, options)}\n`)
   const { kind, name = '' } = hold.spec.target
   if (kind === 'Release') await warnOfContinuing(name, options, io)
 }
