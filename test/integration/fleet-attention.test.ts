@@ -162,3 +162,12 @@ test('with fewer sick nodes the repairs begin by themselves, and a request is ac
   )
   expect((await kubenode('repair', 'node/n-0', '--reason', 'checked by hand')).code).toBe(0)
 })
+
+test('the story of one object as JSON has what the text has', async () => {
+  const text = await kubenode('why', 'machine/n-8')
+  const { code, out, err } = await kubenode('why', 'machine/n-8', '-o', 'json')
+  const { stories, firstStep } = JSON.parse(out) as { stories: readonly { text: string }[]; firstStep: string }
+  expect([code, err, stories.length]).toEqual([text.code, text.err, 1])
+  expect(text.out).toContain(firstStep)
+  expect(text.out).toContain(stories[0]?.text.slice(0, 20))
+})

@@ -186,7 +186,11 @@ test('a version that failed in two clusters is stopped in the third, by its Rele
   await askToSwitch(third, 'same', uid, '1.1.0')
   await askToSwitch(third, 'other', uid, '1.2.0')
   expect(await verdictOn('same')).toEqual(['Requested', 'FleetStop', 'beacon 1.1.0 failed in 2 clusters (limit 2)'])
-  expect(await verdictOn('other')).toEqual(['Requested', 'FleetTurn', 'the hub has given this cluster no turn'])
+  expect(await verdictOn('other')).toEqual([
+    'Requested',
+    'FleetTurn',
+    'the hub has not given this cluster its turn yet',
+  ])
 
   expect(await kubenode(b, 'brake', 'status')).toContain('beacon@1.1.0')
   expect(await kubenode(b, 'brake', 'lift', 'beacon@1.1.0', '--reason', 'the registry was down')).toContain(

@@ -125,7 +125,7 @@ test('F31 artifacts that find no room are a matter of the host, and are fetched 
 
     override async create(path: string, mode: number): Promise<FileWriter> {
       const writer = await super.create(path, mode)
-      const write = async (chunk: Uint8Array) => {
+      const write = async (chunk: Buffer) => {
         const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
         if (this.isFull && path.includes('artifacts')) throw full
         await writer.write(chunk)

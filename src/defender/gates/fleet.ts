@@ -66,9 +66,9 @@ export function fleetTurnGate({ permit, isRecovery }: Question, { snapshot }: Ga
       reason: 'FleetBudget',
       seen:
         turn === undefined
-          ? 'the hub has given this cluster no turn'
+          ? 'the hub has not given this cluster its turn yet'
           : `the turn of this cluster ended at ${turn.until}`,
-      limit: `${brake.maxChanging} clusters of the fleet change at once; FleetBrake ${BRAKE_NAME} has the turn`,
+      limit: `at most ${brake.maxChanging} clusters of the fleet change at once, as FleetBrake ${BRAKE_NAME} says`,
       retryAfterMs: ASK_AGAIN_MS,
     }),
   ]

@@ -21,9 +21,7 @@ export function register(program: Command, io: Io): void {
       'explain what objects wait for, since when, what unblocks them, and what to do first; without an object all that is wrong or waits in the fleet, worst first: exit 1 when something needs attention',
     )
     .argument('[what...]', 'kind/name, or the name alone; rack/NAME, zone/NAME; several; all contexts when left out')
-    .addOption(
-      new Option('-o, --output <form>', 'form of the output, without an object or with --at').choices(['text', 'json']),
-    )
+    .addOption(new Option('-o, --output <form>', 'form of the output').choices(['text', 'json']))
     .action(async (words: string[], options: WhyOptions) => {
       const { why, whyFleet, whyAt } = await import('./why.ts')
       if (options.at !== undefined) return whyAt(words, { ...options, at: options.at }, io)

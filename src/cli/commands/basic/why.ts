@@ -41,7 +41,7 @@ export async function whyFleet({ kubeconfig, context, output }: WhyOptions, io: 
   if (needsPerson > 0) throw new Exit(EXIT_DIFFERENT)
 }
 
-export async function why(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
+export async function why(words: readonly string[], options: WhyOptions, io: Io): Promise<void> {
   const { firstStep } = await import('#explain/first-step.ts')
   const { storyOfPlace, placeCalled } = await import('#explain/places.ts')
   const { storyLines } = await import('#explain/finding.ts')
@@ -58,6 +58,10 @@ export async function why(words: readonly string[], options: ShowOptions, io: Io
   const all: readonly Story[] = [...ofPlaces, ...own, ...programs]
   const { context } = options
   const stories = context === undefined ? all : all.map((story) => findingInContext(story, context))
+  if (options.output === 'json') {
+    io.out(shownJson({ stories, firstStep: firstStep(stories) }))
+    return reportMissed(missed, io)
+  }
   const paint = paintOf(hasColors(io))
   const shown = (line: string, tone = lineTone(line)): string =>
     windowLines(io, [withPages(line, io.cwd)])

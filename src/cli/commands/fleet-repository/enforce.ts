@@ -57,7 +57,9 @@ function dryRunLines(rule: NodeRemedier, all: readonly RemedyOperationJob[], pla
   return [
     `remedier/${name} in ${place}: mode ${rule.spec.mode}; true for ${matching} of ${counted(selected, 'node')} now${unknown > 0 ? `, unknown for ${unknown}` : ''}`,
     jobs.length === 0
-      ? '  no dry run is on record: it would have repaired nothing lately'
+      ? rule.spec.mode === 'Enforce'
+        ? '  it enforces here and so makes no dry runs; those of another cluster are shown with --context'
+        : '  no dry run is on record: it would have repaired nothing lately'
       : `  dry runs on record: ${jobs.length} on ${counted(nodes, 'node')}, ${timeOf(jobs.at(-1))} to ${timeOf(jobs[0])}`,
     ...jobs
       .slice(0, MOST_EXAMPLES)
