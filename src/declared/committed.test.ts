@@ -7,7 +7,6 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { contentOf, keptContent } from '#api/protocol/committed.ts'
 import type { Condition, ManagedFieldsEntry } from '#api/schema/object.ts'
 import { CommittedContents, type ContentCaches, committedIn, viewOf } from './committed.ts'
-import { inContext } from '#explain/unblock.ts'
 import { editAdvice, editSeen, withEdit } from './edited-status.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -209,8 +208,4 @@ test('the status says what was found and names both commands, and forgets it whe
   const calm = withEdit({ conditions: ready }, { conditions: ready }, allowed, NOW)
   expect([calm.conditions?.[0]?.status, calm.conditions?.[1]?.reason]).toEqual(['True', 'HoldAllowEdit'])
   expect([editSeen(allowed).length, editAdvice(edit).length].every((n) => n < 200)).toBe(true)
-  const { digest } = edit
-  expect(inContext(editAdvice(edit), 'prod')).toBe(
-    `kubenode put-back machineset/workers --context prod; to allow the edit, run kubenode allow-edit machineset/workers --digest ${digest} --for 8h --reason WHY --context prod`,
-  )
 })

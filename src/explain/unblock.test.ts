@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { editAdvice } from '#declared/edited-status.ts'
 import { findingInContext, inContext, isTyped, unblockLines, unblockOf } from './unblock.ts'
 
 test.each([
@@ -110,3 +111,12 @@ test.each([
 ])('a command within the sentence names its cluster too: %s', (ends) =>
   expect(findingInContext({ text: 'silent', ends }, 'prod').ends).toMatch(/readmit m-1 --token --context prod, then/),
 )
+
+test('of an edited object both commands name its cluster', () => {
+  const advice = editAdvice({ kind: 'MachineSet', name: 'workers', digest: 'd1', committed: 'd0' })
+  expect(unblockOf(inContext(advice, 'prod'))).toEqual({
+    command: {
+      line: 'kubenode put-back machineset/workers --context prod; to allow the edit, run kubenode allow-edit machineset/workers --digest d1 --for 8h --reason WHY --context prod',
+    },
+  })
+})

@@ -1,4 +1,4 @@
-// The command that takes back what another one did. Pasted, it must reach the same cluster.
+// The command that undoes another one. Pasted, it must reach the same cluster.
 import { inContext } from '#explain/unblock.ts'
 import type { ServerOptions } from './connect.ts'
 

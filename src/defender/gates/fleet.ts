@@ -68,7 +68,7 @@ export function fleetTurnGate({ permit, isRecovery }: Question, { snapshot }: Ga
         turn === undefined
           ? 'the hub has not given this cluster its turn yet'
           : `the turn of this cluster ended at ${turn.until}`,
-      limit: `at most ${brake.maxChanging} clusters of the fleet change at once, as FleetBrake ${BRAKE_NAME} says`,
+      limit: `at most ${brake.maxChanging} clusters of the fleet change at once: the limit of FleetBrake ${BRAKE_NAME}`,
       retryAfterMs: ASK_AGAIN_MS,
     }),
   ]

@@ -75,13 +75,13 @@ function leftByReturn(failure: KnownFailure, { known, before, after }: BaselineI
   // A machine whose change was withdrawn halfway is neither healthy nor failed.
   if (isMachineInProgress(failure)) return []
   const { object } = failure
-  if (!isWhole(failure) || before.get(object) === after.get(object)) return [failure]
+  if (isPartial(failure) || before.get(object) === after.get(object)) return [failure]
   return known?.failing.filter((k) => isSameFailure(failure, k)) ?? []
 }
 
 /** An object that was changed by the Release before, and still shows the content that this one declares: it never passed. */
 const isUntried = (failure: KnownFailure, change: ReleaseChange | undefined, after: Content): boolean =>
-  isWhole(failure) &&
+  !isPartial(failure) &&
   change?.objects.some((c) => c.object === failure.object) === true &&
   sameDigest(failure.digest, after.get(failure.object))
 
@@ -164,8 +164,8 @@ function isSameFailure(failure: KnownFailure, known: KnownFailure): boolean {
 
 const MACHINE = 'machine/'
 const isMachine = ({ part }: KnownFailure): boolean => part?.startsWith(MACHINE) === true
-/** An object as a whole, not its parts or its missing machines. */
-const isWhole = ({ part, count }: KnownFailure): boolean => part === undefined && count === undefined
+/** A part of an object, or machines that it lacks; not the object as a whole. */
+const isPartial = ({ part, count }: KnownFailure): boolean => typeof part === 'string' || typeof count === 'number'
 const isMachineInProgress = (f: KnownFailure): boolean => isMachine(f) && f.state === 'InProgress'
 
 export const machinePart = (name: string): string => `${MACHINE}${name}`
@@ -220,7 +220,7 @@ export function judgeFailures(all: readonly Named[], baseline: Baseline | undefi
   const before = failures.length - fresh.length
   const parts = fresh.filter((f) => f.part !== undefined)
   const lacking = fresh.filter((f) => f.part === undefined && f.count !== undefined)
-  const objects = fresh.filter((f) => f.part === undefined && f.count === undefined)
+  const objects = fresh.filter((f) => !isPartial(f))
   // A permanently failed node is one of its set's missing machines.
   const machines = Math.max(
     new Set(parts.map((f) => f.part)).size,
