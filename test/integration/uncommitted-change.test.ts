@@ -204,7 +204,7 @@ test('an edited version reaches no machine, the set says so with both commands, 
   await until('the edit to be reported', waitsFor, (p) => p === 'UncommittedChange', WITHIN_MS)
   const { waitingFor, conditions, phase } = (await status()) ?? {}
   expect(waitingFor?.unblock).toMatch(
-    /^kubenode put-back set\/base; or .* kubenode allow-edit set\/base --digest [0-9a-f]{16} /,
+    /^kubenode put-back set\/base; to allow the edit, run kubenode allow-edit set\/base --digest [0-9a-f]{16} /,
   )
   expect(conditions?.find((c) => c.type === 'Ready')).toMatchObject({ status: 'False', reason: 'UncommittedChange' })
   expect(phase).toBe('Complete')
