@@ -15,6 +15,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
+import { messageOf } from '#lib/errors.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { SshSessions } from '#ssh/ssh-sessions.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
@@ -171,6 +172,18 @@ async function round(signal = new AbortController().signal): Promise<ComponentSt
   return status?.components?.find((c) => c.name === 'beacon')
 }
 
+/** The next round of the controllers. A session that was cut holds the host until its shell notices: two minutes at most, and on a loaded machine not at once. */
+async function roundOnceFree(): Promise<ComponentStatus | undefined> {
+  const end = performance.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      return await round()
+    } catch (e) {
+      if (!messageOf(e).includes('another session works') || performance.now() > end) throw e
+    }
+  }
+}
+
 const onHost = (line: string): string => host.machine.run('sh', '-c', line).out
 const runs = (): readonly string[] => onHost(`cat ${RUNS} 2>/dev/null`).split('\n').filter(Boolean)
 const pid = (): string => onHost('systemctl show -p MainPID --value kubenode-beacon')
@@ -238,7 +251,7 @@ test(
     await expect(round()).rejects.toThrow('another session works on this host')
     lease.abort(new Error('the lease is lost'))
     await first
-    await round()
+    await roundOnceFree()
     expect(lastStep()).toMatchObject({ operation: 'runScript', outcome: 'Unknown' })
     expect(isRunning('slow')).toBe(false)
     expect(runs().slice(before)).toEqual(['run'])
@@ -263,7 +276,7 @@ test.each([
     for (const file of [`${STATE}/jobs/${job?.metadata.uid}.json`, `${STATE}/components/beacon/record.json`])
       onHost(`${torn} < ${file} > ${file}.torn; cat ${file}.torn > ${file}; rm ${file}.torn`)
     const started = pid()
-    expect(await round()).toMatchObject({ state: 'Healthy', version: '1.0.0' })
+    expect(await roundOnceFree()).toMatchObject({ state: 'Healthy', version: '1.0.0' })
     expect(lastStep()).toMatchObject({ outcome: 'Unknown', output: 'the host lost its record of the step' })
     expect(runs().slice(before)).toEqual(['run'])
     expect(onHost('cat /opt/beacon/bin/beacon')).toContain('exec sleep')
