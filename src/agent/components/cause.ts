@@ -12,10 +12,13 @@ export interface Cause {
   readonly output?: string
 }
 
-/** Any other error is a failed call to the API server, the network or the disk. */
-export function causeOf(error: unknown, otherwise: Reason): Cause {
+/** Any other error is a failed call to the API server, the network or the disk; `onDisk`: what the last one is. */
+export function causeOf(error: unknown, otherwise: Reason, onDisk = otherwise): Cause {
   const message = messageOf(error)
-  if (!isKubeNodeError(error)) return { because: otherwise, message: ofDisk(error) ?? message }
+  if (!isKubeNodeError(error)) {
+    const refusal = ofDisk(error)
+    return refusal === undefined ? { because: otherwise, message } : { because: onDisk, message: refusal }
+  }
   return { because: reasonIn(error.data) ?? stagingReason(error.code) ?? 'InstallFailed', message }
 }
 
@@ -30,8 +33,6 @@ const DISK: Readonly<Record<string, string>> = {
 
 /** A write to an open file names no path. The other codes then may be of another call, such as a signal. */
 const OF_WRITES: ReadonlySet<string> = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO'])
-
-export const isOfDisk = (error: unknown): boolean => ofDisk(error) !== undefined
 
 /** The system's refusal in words. For a link or a rename, the second path is the one that changes. */
 function ofDisk(error: unknown): string | undefined {

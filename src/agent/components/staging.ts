@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { type Attempt, isSameAttempt } from '#api/protocol/component-order.ts'
-import { causeOf, isOfDisk } from './cause.ts'
+import { causeOf } from './cause.ts'
 import type { Journal } from './journal.ts'
 import type { OrderReading } from './plan.ts'
 import { generationAfter, isSlotOf } from './record.ts'
@@ -116,7 +116,7 @@ export class Staging {
     this.#failed = target
     this.#againAt = clock.monotonic() + random.jitter(waitMs, 0.3)
     if (journal.record?.state !== 'Fetching') return
-    const { message, because: reason } = causeOf(error, isOfDisk(error) ? 'HostUnsuitable' : 'FetchFailed')
+    const { message, because: reason } = causeOf(error, 'FetchFailed', 'HostUnsuitable')
     await journal.write({ message, reason })
   }
 }

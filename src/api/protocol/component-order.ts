@@ -35,8 +35,10 @@ export const isSameTarget = (a: ComponentTarget | undefined, b: ComponentTarget 
 export const isOrderFor = (order: Version | undefined, target: ComponentTarget): boolean =>
   target.version === undefined ? order === undefined : order !== undefined && isSameVersion(order, target)
 
+/** States of a component that was tried and does not work. */
+export const BROKEN: ReadonlySet<string> = new Set<ComponentStatus['state']>(['Degraded', 'RolledBack', 'Failed'])
 /** States in which the agent is done with an attempt. Degraded means it was Healthy just before. */
-const ENDED: ReadonlySet<ComponentStatus['state']> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
+const ENDED: ReadonlySet<string> = new Set([...BROKEN, 'Healthy' satisfies ComponentStatus['state']])
 
 /** The agent reported the result of exactly this attempt. A report of another attempt, or of none, proves nothing about it. */
 export const isAttemptOver = (

@@ -1,4 +1,5 @@
 // The console's data of a Machine. Parts shared by many machines are separate from individual ones, so that they are stored once. Pure.
+import { BROKEN } from '#api/protocol/component-order.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type Health, machineHealth } from '#defender/unit.ts'
 import { type MachineCondition, machineCondition } from '#explain/attention/observed.ts'
@@ -52,10 +53,8 @@ export interface MachineFailure {
 
 export const NO_FAILURES: readonly MachineFailure[] = []
 
-const FAILED: ReadonlySet<string> = new Set(['Failed', 'Degraded', 'RolledBack'])
-
 function failuresOf({ spec, status }: Machine): readonly MachineFailure[] {
-  const failed = (status?.components ?? []).filter((c) => FAILED.has(c.state))
+  const failed = (status?.components ?? []).filter((c) => BROKEN.has(c.state))
   if (failed.length === 0) return NO_FAILURES
   return failed.map(({ name, state, desired, reason = '', message = '', since }) => ({
     component: name,

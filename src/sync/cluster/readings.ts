@@ -9,6 +9,7 @@ import type { CallOptions } from '#kube/client.ts'
 import { listAll, listPages } from '#kube/list-all.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { BROKEN } from '#api/protocol/component-order.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { isSpecObserved, uidOf } from '#api/schema/object-meta.ts'
@@ -128,9 +129,7 @@ function repairOf({ metadata, spec }: RemedyOperationJob): NonNullable<ClusterRe
 /** Phases in which a machine is being changed and recovers by itself. */
 const IN_CHANGE: ReadonlySet<string> = new Set(['Updating', 'Draining'])
 
-/** Of components. One in another state waits for its turn, or has it. */
-const BROKEN: ReadonlySet<string> = new Set(['Degraded', 'RolledBack', 'Failed'])
-
+/** A machine with no broken component waits for its turn, or has it. */
 const isInChange = ({ status }: Machine, ready: boolean): boolean =>
   IN_CHANGE.has(status?.phase ?? '') || (ready && status?.components?.some((c) => BROKEN.has(c.state)) !== true)
 

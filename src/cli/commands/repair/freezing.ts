@@ -51,8 +51,9 @@ export async function freeze(typed: string | undefined, options: FreezeOptions, 
       `frozen in ${placeOf(client)} until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})`,
     ]),
   )
+  const thawing = what === undefined ? 'kubenode thaw' : `kubenode thaw ${what}`
   io.err(
-    `granted permits that have not started are revoked; running operations finish; to continue, run ${undoing(`kubenode thaw${what === undefined ? '' : ` ${what}`}`, options)}\n`,
+    `granted permits that have not started are revoked; running operations finish; to continue, run ${undoing(thawing, options)}\n`,
   )
 }
 
