@@ -5,7 +5,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
-import { agentLeaseKey } from '#api/names.ts'
+import { NODE_LEASES, agentLeaseKey } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { readState, removeDurably } from './files/durable.ts'
 import { realFiles } from './files/real.ts'
@@ -57,7 +57,6 @@ export interface AgentOptions {
  */
 export type AgentEnd = 'Stopped' | 'Reboot' | 'Reload' | 'Left'
 
-const NODE_LEASES = 'kube-node-lease'
 /** An agent that lost its supervisor exits within a second, whatever it is doing. */
 const LAST_ONE_ENDS_MS = 15_000
 /** An unreachable API server must not block a reboot. */

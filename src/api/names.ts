@@ -147,6 +147,9 @@ export const isInTrustZone = (namespace: string): boolean =>
 /** Not a system namespace, but no commit may declare it: objects without a namespace end up here, and so is the API server's Service. */
 export const DEFAULT_NAMESPACE = 'default'
 
+/** Of the Leases that kubelets renew. */
+export const NODE_LEASES = 'kube-node-lease'
+
 /**
  * A cluster does not work without these, so no client may delete them. Deleting those of agents and clusters would lose identities and credentials that no
  * program can recreate, for all hosts and clusters at once. The programs that own the others refill them.
@@ -154,7 +157,7 @@ export const DEFAULT_NAMESPACE = 'default'
 export const KEPT_NAMESPACES = [
   'kube-system',
   'kube-public',
-  'kube-node-lease',
+  NODE_LEASES,
   SYSTEM_NAMESPACE,
   AGENTS_NAMESPACE,
   CLUSTERS_NAMESPACE,
@@ -447,7 +450,7 @@ export const AGENT_SIGNER = 'kubernetes.io/kube-apiserver-client'
 /** The Lease in the system namespace for a program's leader election. */
 export const programLeaseName = (program: string): string => `kubenode-${program}`
 
-/** Name of an agent's heartbeat Lease in the system namespace; kubelets' own are in kube-node-lease. */
+/** Name of an agent's heartbeat Lease in the system namespace; kubelets' own are in NODE_LEASES. */
 export const agentLeaseName = (machine: string): string => `agent-${machine}`
 export const agentLeaseKey = (machine: string) => ({ namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine) })
 

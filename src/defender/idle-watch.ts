@@ -3,15 +3,13 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { openSwitches } from '#api/protocol/component-order.ts'
 import { machine } from '#api/kinds/machine.ts'
-import { agentLeaseKey } from '#api/names.ts'
+import { NODE_LEASES, agentLeaseKey } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
 import type { FleetView } from './fleet.ts'
 import type { Grant } from './ledger.ts'
 import { type Unit, machineHealth } from './unit.ts'
-
-const NODE_LEASES = 'kube-node-lease'
 
 /** Concurrent requests. */
 const AT_ONCE = 8

@@ -109,7 +109,7 @@ const doneOf = (name: string) =>
 async function calls(node: string, type: NodeConditionType, url: string, secret = 'pager') {
   await bench.setCondition(node, type, 'False')
   await bench.rule(`tell-${node}`, {
-    when: { all: [conditionIs(type, 'True')] },
+    when: { all: [conditionIs(type, 'True'), ofNode(node)] },
     ladder: [{ operations: [{ webhook: { url, secretRef: { name: secret } } }], verify }],
     ...limits,
   })
@@ -164,7 +164,7 @@ test('S13 a webhook of a rule reaches neither a metadata service, nor another po
 test('the vendor is told of a fault once, before its host is repaired, and its answer is in the status of the repair', async () => {
   await bench.setCondition('n-9', 'KernelDeadlock', 'False')
   await bench.rule('told', {
-    when: { all: [conditionIs('KernelDeadlock', 'True')] },
+    when: { all: [conditionIs('KernelDeadlock', 'True'), ofNode('n-9')] },
     ladder: [{ operations: [{ reportFault: { category: 'Hang' } }, { cordon: {} }, { uncordon: {} }], verify }],
     ...limits,
   })
@@ -312,7 +312,7 @@ test('a component that was healthy all along proves nothing: its agent must be h
   await bench.setMachine('n-6', { components: [beacon] })
   await bench.setCondition('n-6', 'KernelDeadlock', 'True')
   await bench.rule('probed', {
-    when: { all: [conditionIs('KernelDeadlock', 'True')] },
+    when: { all: [conditionIs('KernelDeadlock', 'True'), ofNode('n-6')] },
     ladder: [{ operations: [{ cordon: {} }], verify: { ...verify, probe: { component: 'beacon' } } }],
     ...limits,
   })

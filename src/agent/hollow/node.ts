@@ -6,7 +6,7 @@ import type { Random } from '#lib/random.ts'
 import { type AcceptanceReport, machine as machineType, type Machine } from '#api/kinds/machine.ts'
 import { orderedAcceptance } from '#api/protocol/acceptance.ts'
 import type { Attempt } from '#api/protocol/component-order.ts'
-import { FIELD_MANAGERS, agentLeaseKey } from '#api/names.ts'
+import { FIELD_MANAGERS, NODE_LEASES, agentLeaseKey } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { AllComponents } from '../components/all-components.ts'
@@ -58,7 +58,6 @@ export interface HollowNodeOptions {
   readonly records?: readonly ComponentRecord[] | undefined
 }
 
-const NODE_LEASES = 'kube-node-lease'
 const NODE_STATUS_MS = 300_000
 const ADOPT_AGAIN_MS = 2_000
 const GATHER_MS = 20

@@ -1,5 +1,6 @@
 // When the Node's Lease was last renewed, according to the API server. Agents may not read Leases. Instead they send a patch that changes nothing: the
 // answer is the object, and admission lets each agent patch only its own Node's Lease.
+import { NODE_LEASES } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isNotFound } from '#kube/errors.ts'
@@ -11,7 +12,6 @@ export type LeaseRenewal =
   /** The API server did not answer. */
   | { readonly kind: 'Unknown' }
 
-const NODE_LEASES = 'kube-node-lease'
 const CALL_MS = 5_000
 
 export async function leaseRenewal(client: Pick<KubeClient, 'patch'>, node: string): Promise<LeaseRenewal> {

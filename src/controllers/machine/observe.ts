@@ -7,7 +7,15 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
-import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE, TAINTS, agentLeaseName, agentLeaseKey } from '#api/names.ts'
+import {
+  ANNOTATIONS,
+  LABELS,
+  NODE_LEASES,
+  SYSTEM_NAMESPACE,
+  TAINTS,
+  agentLeaseName,
+  agentLeaseKey,
+} from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -44,8 +52,6 @@ import { type ConfigMap, configMapType } from './secrets/config-map.ts'
 import { type SealingSeen, configsAhead, isOfMachine, isSealedFor, sealingKeyOf } from './secrets/sealing.ts'
 import { type Seen, hadJoined, hasJoined, isInService, isOverSsh, isProvided } from './seen.ts'
 import { earlierMachineOf, isAbandoned, whyLeft } from './node/leftover-node.ts'
-
-export const NODE_LEASES = 'kube-node-lease'
 
 export interface MachineCaches {
   readonly machines: SharedInformer<Machine>

@@ -8,6 +8,7 @@ import {
   FINALIZERS,
   JOIN_ACCOUNTS_GROUP,
   LABELS,
+  NODE_LEASES,
   PROGRAM_REPORTERS,
   programLeaseName,
   SYSTEM_NAMESPACE,
@@ -145,7 +146,7 @@ export async function deleteTraces(context: InstallContext): Promise<void> {
   const tokens = { namespace: 'kube-system', labelSelector: LABELS.joinToken }
   await deleteAll(context, coreKind('Secret'), tokens, () => true)
   const isAgents = (o: KubeObject): boolean => o.metadata.annotations?.[ANNOTATIONS.machineUid] !== undefined
-  await deleteAll(context, coreKind('Lease'), { namespace: 'kube-node-lease' }, isAgents)
+  await deleteAll(context, coreKind('Lease'), { namespace: NODE_LEASES }, isAgents)
   const led = new Set(LED_ROLES.map(programLeaseName))
   await deleteAll(context, coreKind('Lease'), { namespace: SYSTEM_NAMESPACE }, (o) => led.has(o.metadata.name ?? ''))
   await deleteAll(context, eventType, {}, (o) => REPORTERS.has(String(o['reportingController'])))

@@ -5,7 +5,7 @@ import type { HostPast } from '#agent/over-ssh/visit-parts.ts'
 import type { LeaseRenewal } from '#agent/node/lease-renewal.ts'
 import { renewLease } from '#agent/node/leases.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
-import { FIELD_MANAGERS, agentLeaseKey } from '#api/names.ts'
+import { FIELD_MANAGERS, NODE_LEASES, agentLeaseKey } from '#api/names.ts'
 import { fitTexts } from '#api/schema/fit-texts.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { nameOf, uidOf } from '#api/schema/object-meta.ts'
@@ -33,7 +33,6 @@ interface VisitsOptions {
 /** As agents ask below the artifact base. */
 const TRUST_URL = 'trust.json'
 const BEAT_MS = 30_000
-const NODE_LEASES = 'kube-node-lease'
 /** Far more hosts than one process visits. The oldest are forgotten: at worst, a restart in the past counts once more. */
 const MAX_PASTS = 5_000
 

@@ -1,5 +1,6 @@
 // The kubelets of planted machines: a server marks a Node Unknown when neither its status nor its Lease changed for 50 s by its own clock, and nothing is rolled out
 // to Nodes that are not Ready. As rarely as that allows: heartbeats are no part of what a rollout costs.
+import { NODE_LEASES } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { microTimestamp } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -25,6 +26,6 @@ export async function renewKubeletLeases(client: KubeClient, count: number, sign
 const renew = (client: KubeClient, name: string): Promise<unknown> =>
   client.patch(
     leaseType,
-    { namespace: 'kube-node-lease', name },
+    { namespace: NODE_LEASES, name },
     { type: 'merge', value: { spec: { renewTime: microTimestamp(systemClock.now()) } } },
   )

@@ -6,7 +6,7 @@ import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { FIELD_MANAGERS, FINALIZERS, LABELS } from '#api/names.ts'
+import { FIELD_MANAGERS, FINALIZERS, LABELS, NODE_LEASES } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { microTimestamp, timestamp } from '#lib/clock.ts'
 import { componentObjectName } from '#lib/names.ts'
@@ -123,7 +123,7 @@ async function plantMachine(client: KubeClient, hollowDir: string, i: number): P
     client.create(leaseType, {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { namespace: 'kube-node-lease', name },
+      metadata: { namespace: NODE_LEASES, name },
       spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTimestamp(heard) },
     }),
   ])

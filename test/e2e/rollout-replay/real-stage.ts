@@ -3,7 +3,7 @@
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
+import { FIELD_MANAGERS, FINALIZERS, NODE_LEASES } from '#api/names.ts'
 import type { HollowFleet } from '#agent/hollow/fleet.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Informer } from '#kube/informer.ts'
@@ -127,7 +127,7 @@ export class RealStage implements Stage, Ground {
       await client.create(leaseType, {
         apiVersion: 'coordination.k8s.io/v1',
         kind: 'Lease',
-        metadata: { namespace: 'kube-node-lease', name },
+        metadata: { namespace: NODE_LEASES, name },
         spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime },
       })
       const told = { name: 'beacon', version, attempt: 1, ...(isMember && { setRef: this.prefix + SET }) }

@@ -5,7 +5,7 @@ import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
 import { type NodeRemedierInput, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { AGENTS_GROUP, agentNodeGroup, agentUser, machineUidGroup } from '#api/names.ts'
+import { AGENTS_GROUP, NODE_LEASES, agentNodeGroup, agentUser, machineUidGroup } from '#api/names.ts'
 import type { ControllerContext, ControllerModule, ControllersConfig } from '#controllers/module.ts'
 import { HollowFleet } from '#agent/hollow/fleet.ts'
 import { defenderModule } from '#defender/role.ts'
@@ -30,12 +30,15 @@ import { condition } from '#test/support/fleets/defender-objects.ts'
 const LEASE_MS = 5_000
 /** Longer than anything here takes on a machine that does ten other things. */
 const PATIENCE_MS = 240_000
+const KUBELET_RENEWS_MS = 10_000
 
 export class RepairBench {
   readonly server: RunningServer
   readonly admin: KubeClient
   readonly #stops: (() => Promise<unknown>)[] = []
   readonly #troubles: string[] = []
+  /** The nodes whose kubelets renew their Leases. */
+  readonly #heard = new Set<string>()
 
   private constructor(server: RunningServer) {
     this.server = server
@@ -47,6 +50,7 @@ export class RepairBench {
     const bench = new RepairBench(server ?? (await startEmbedded()))
     await installAll(bench.admin)
     await bench.create(defenderPolicy, 'open', { budgets: [{ max: '100%', of: 'unavailable' }] })
+    bench.#playKubelets()
     return bench
   }
 
@@ -173,12 +177,31 @@ export class RepairBench {
     })
   }
 
-  /** It is never renewed: its renewal time is later than the end of any test. */
   async #beat(name: string): Promise<void> {
-    const metadata = { name, namespace: 'kube-node-lease' }
-    const renewTime = microTimestamp(systemClock.now() + 3_600_000)
-    const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime }
+    const metadata = { name, namespace: NODE_LEASES }
+    const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTimestamp(systemClock.now()) }
     await this.admin.create(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec })
+    this.#heard.add(name)
+  }
+
+  /** Under load a test lasts longer than the 50 seconds after which a control plane calls a node silent. */
+  #playKubelets(): void {
+    const stop = new AbortController()
+    const renewed = this.#renewUntil(stop.signal)
+    this.#stops.unshift(async () => {
+      stop.abort()
+      await renewed
+    })
+  }
+
+  async #renewUntil(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await systemClock.sleep(KUBELET_RENEWS_MS, signal).catch(() => undefined)
+      if (signal.aborted) return
+      const value = { spec: { renewTime: microTimestamp(systemClock.now()) } }
+      for (const name of this.#heard)
+        await this.admin.patch(leaseType, { name, namespace: NODE_LEASES }, { type: 'merge', value })
+    }
   }
 
   async setCondition(node: string, type: string, status: 'True' | 'False' | 'Unknown'): Promise<void> {
@@ -194,6 +217,8 @@ export class RepairBench {
 
   /** As the control plane and the machine controller would tell it. */
   async setHeard(name: string, isHeard: boolean): Promise<void> {
+    if (isHeard) this.#heard.add(name)
+    else this.#heard.delete(name)
     await this.setCondition(name, 'Ready', isHeard ? 'True' : 'Unknown')
     const told = (['Ready', 'AgentReachable'] as const).map((type) => condition(type, isHeard ? 'True' : 'False'))
     await this.setMachine(name, { conditions: [...told, condition('InfrastructureReady', 'True')] })
