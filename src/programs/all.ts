@@ -109,6 +109,7 @@ export const ROLES = {
     loops: [
       'fleetsource',
       'release',
+      'drift',
       'fleetsource-previews',
       'fleetsource-notify',
       'release-notify',

@@ -1,4 +1,4 @@
-// The sync role: loops on the hub, one per FleetSource and one per Release, two for notifications about both, and a fast check of local repositories so
+// The sync role: loops on the hub, one per FleetSource, one per Release, one against drift, two for notifications, and a fast check of local repositories so
 // that a commit is noticed immediately.
 import type { Release } from '#api/kinds/release.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -10,6 +10,7 @@ import { controllerIn, type Module, type RunningModule } from '#runtime/module.t
 import { ALL, type BrakeLoop, DECIDE, reconcileBrake } from './brake/reconcile.ts'
 import { isLocal } from './git/local-url.ts'
 import type { SyncContext } from './hub/context.ts'
+import { driftLoop, keepFromDrifting } from './hub/drift.ts'
 import { healthLoop, reconcileClusterHealth } from './hub/cluster-health.ts'
 import { type ReleaseLoop, reconcileRelease, releaseLoop } from './hub/release.ts'
 import { releaseMetrics } from './hub/release-metrics.ts'
@@ -50,6 +51,13 @@ function setup(context: SyncContext): RunningModule {
     timeoutMs: RELEASE_TIMEOUT_MS,
     reconcile: (key, c) => reconcileRelease(ofReleases, key, c),
   })
+  const ofDrift = driftLoop(shared)
+  const drift = controllerIn(context, {
+    name: 'drift',
+    workers: SOURCE_WORKERS,
+    timeoutMs: RELEASE_TIMEOUT_MS,
+    reconcile: (key, c) => keepFromDrifting(ofDrift, key, c),
+  })
   const previews = controllerIn(context, {
     name: 'fleetsource-previews',
     workers: SOURCE_WORKERS,
@@ -74,6 +82,7 @@ function setup(context: SyncContext): RunningModule {
   })
   const brake = brakeController(context, shared, releases)
   wake(shared, sources, releases)
+  wakeDrift(shared, drift)
   wakeNews(shared, sourceNews, releaseNews)
   wakePreviews(shared, previews)
   shared.clusters.onChange((old, now) => {
@@ -87,7 +96,7 @@ function setup(context: SyncContext): RunningModule {
     if (isChanged || isOther) health.enqueue(namespacedName(now))
   })
   return {
-    controllers: [sources, releases, previews, sourceNews, releaseNews, health, brake],
+    controllers: [sources, releases, drift, previews, sourceNews, releaseNews, health, brake],
     parts: [
       localWatch(shared, sources),
       resources(shared, ofReleases),
@@ -180,6 +189,23 @@ function wake(caches: HubCaches, sources: Controller, releases: Controller): voi
   caches.approvals.onChange(() => {
     everySource()
     openReleases()
+  })
+}
+
+/** A Release that waits has no events of its own: the loop comes back at each interval. */
+function wakeDrift(caches: HubCaches, drift: Controller): void {
+  const each = () => {
+    for (const r of caches.releases.list()) drift.enqueue(namespacedName(r))
+  }
+  caches.releases.onChange((old, now) => {
+    if (old === undefined || now === undefined) each()
+    else if (old.status?.phase !== now.status?.phase) drift.enqueue(namespacedName(now))
+  })
+  caches.sources.onChange((old, now) => {
+    if (old?.metadata.generation !== now?.metadata.generation) each()
+  })
+  caches.pipelines.onChange((old, now) => {
+    if (old === undefined || now === undefined) each()
   })
 }
 

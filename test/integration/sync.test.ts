@@ -15,6 +15,7 @@ import { requestsOf } from '#explain/approval-requests.ts'
 import { whyLines } from '#explain/why.ts'
 import { holdFor } from '#cli/commands/rollout/holds.ts'
 import { run } from '#cli/program.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { NewEvent } from '#kube/events.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -25,7 +26,7 @@ import { createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { ADMIN } from '#test/support/fleets/holds.ts'
 import { onlyInFull } from '#test/support/tools/full.ts'
-import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
+import { CONFIG_MAP, eventually, syncBench, type SyncBench, whileTimePasses } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined
 afterEach(async () => {
@@ -136,6 +137,61 @@ test('a commit reaches test, then prod; objects carry the commit that changed th
   expect(all.find((r) => r.spec.commit === third)?.spec).toMatchObject({ revertOf: second })
   const settings = await b.client('prod').get(CONFIG_MAP, SETTINGS)
   expect(settings?.metadata.annotations?.['kubenode.io/commit']).toBe(third)
+})
+
+test('while a release waits in test, an edit by hand is reverted in each cluster to what was released there', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  const first = b.repository.commit(fleet('1', { soak: '6h' }))
+  await b.start()
+  for (const cluster of [0, 1]) {
+    await eventually(
+      () => newestPhase(b, first),
+      (s) => s?.clusters?.[cluster]?.healthySince !== undefined,
+    )
+    b.pass(6 * 60 * MINUTE_MS)
+  }
+  await eventually(
+    () => newestPhase(b, first),
+    (s) => s?.phase === 'Succeeded',
+  )
+  const second = b.repository.commit({ 'fleet/version.ts': `export const version: string = '2'\n` })
+  await eventually(
+    () => versions(b),
+    ([test, prod]) => test === '2' && prod === '1',
+  )
+  const editAll = async () => {
+    for (const cluster of ['test', 'prod'])
+      await b.client(cluster).patch(CONFIG_MAP, SETTINGS, { type: 'merge', value: { data: { version: 'edited' } } })
+  }
+  await editAll()
+  await whileTimePasses(
+    b,
+    2 * MINUTE_MS,
+    () => versions(b),
+    ([test, prod]) => test === '2' && prod === '1',
+  )
+  const settings = await b.client('prod').get(CONFIG_MAP, SETTINGS)
+  expect(settings?.metadata.annotations?.['kubenode.io/commit']).toBe(first)
+  expect(await newestPhase(b, second)).toMatchObject({
+    phase: 'Progressing',
+    clusters: [{ name: 'test' }, { name: 'prod', phase: 'Waiting' }],
+  })
+
+  const target = { kind: 'FleetSource', namespace: SYSTEM_NAMESPACE, name: 'fleet' } as const
+  const wish = { target, effect: 'Pause', reason: 'an emergency', for: '7d', author: ADMIN } as const
+  await b.hub.client.create(operationalHold, holdFor(wish, Date.now()))
+  await eventually(
+    () => newestPhase(b, second),
+    (s) => s?.phase === 'Paused',
+  )
+  await editAll()
+  const told = async () =>
+    (await b.hub.client.list(coreKind('Event'), { namespace: SYSTEM_NAMESPACE })).items.map(
+      (e) => `${String(e['reason'])} ${String(e['note'] ?? e['message'])}`,
+    )
+  await whileTimePasses(b, 2 * MINUTE_MS, told, (all) => all.some((e) => /^DriftDetected prod: /.test(e)))
+  expect(await versions(b)).toEqual(['edited', 'edited'])
 })
 
 test('an object whose content did not change keeps the commit that changed it', async (context) => {

@@ -6,7 +6,7 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/apply.ts'
 import { unreachable } from '../cluster/unreachable.ts'
-import { previousOf, soakedBefore } from '../release/chain.ts'
+import { previousOf, soakedBefore, standingIn } from '../release/chain.ts'
 import { judgeFailures } from '../release/baseline.ts'
 import type { SeenCluster } from '../release/cluster-seen.ts'
 import { countOf } from '../release/cluster-trouble.ts'
@@ -33,6 +33,11 @@ import { chainNow, type Work } from './release-work.ts'
 import type { HubCaches, HubShared } from './shared.ts'
 
 type Shared = Pick<HubShared, 'context' | 'clusters' | 'releases' | 'approvals' | 'connections' | 'hub' | 'locks'>
+
+/** By cluster: what it gets, and from which Release. */
+export type Orders = ReadonlyMap<string, { readonly work: Work; readonly rendered: Rendering }>
+
+const NOT_JUDGED = { machines: false, repairs: false }
 
 /** Passes over the clusters of Releases; remembers which ones the last pass had no time for. */
 export class ClusterPasses {
@@ -68,29 +73,33 @@ export class ClusterPasses {
 
   /** Applies to the clusters that the plan must read. */
   applyToOpen(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, ApplyReport>> {
-    return this.applyToEach(work, openClusters(work.release), rendered, isOver(work.release))
+    const orders = new Map(openClusters(work.release).map((name) => [name, { work, rendered }]))
+    return this.#applyToEach(work, orders, isOver(work.release))
   }
 
-  /**
-   * `isSettled`: the clusters were judged before, and are only protected from drift. A cluster that the pass had no time for has no entry, and is among
-   * the first in the next pass.
-   */
-  async applyToEach(
-    work: Work,
-    names: readonly string[],
-    rendered: Rendering,
+  /** Only protects from drift: these clusters were judged before. */
+  keep(work: Pick<Work, 'release' | 'signal'>, orders: Orders): Promise<ReadonlyMap<string, ApplyReport>> {
+    return this.#applyToEach(work, orders, true)
+  }
+
+  /** A cluster that the pass had no time for has no entry, and is among the first in the next pass. */
+  async #applyToEach(
+    { release, signal }: Pick<Work, 'release' | 'signal'>,
+    orders: Orders,
     isSettled: boolean,
   ): Promise<ReadonlyMap<string, ApplyReport>> {
     const reports = new Map<string, ApplyReport>()
-    const largest = names.reduce((most, name) => Math.max(most, rendered.targets.get(name)?.objects.length ?? 0), 0)
-    const { clusters, requestsEach } = passShare(names.length, largest)
-    const { signal } = work
-    const key = namespacedName(work.release)
+    const sizes = [...orders].map(([name, { rendered }]) => rendered.targets.get(name)?.objects.length ?? 0)
+    const largest = sizes.reduce((most, size) => Math.max(most, size), 0)
+    const { clusters, requestsEach } = passShare(orders.size, largest)
+    const key = namespacedName(release)
     const { clock } = this.#shared.context
     const pass = { clock, atOnce: clusters, signal, first: this.#left.get(key) ?? [] }
-    const left = await inTime(names, pass, async (name, own) => {
+    const left = await inTime([...orders.keys()], pass, async (name, own) => {
+      const order = orders.get(name)
+      if (order === undefined) return
       const applying = { isSettled, atOnce: requestsEach }
-      const report = await this.#applyTo({ ...work, signal: own }, name, rendered, applying)
+      const report = await this.#applyTo({ ...order.work, signal: own }, name, order.rendered, applying)
       if (report !== undefined && !own.aborted) reports.set(name, report)
     })
     if (left.length > 0) this.#left.set(key, left)
@@ -162,9 +171,8 @@ export class ClusterPasses {
     try {
       const connection = await this.connectTo(work, name, signal)
       const report = await locks.run(`${name}/${namespacedName(source)}/${track}`, async () => {
-        // While it waited for its turn, a newer Release may have been created: then this one must not apply.
         const chain = chainNow(this.#shared, release)
-        if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
+        if (!isInForce(work, chain, name)) return undefined
         return applyToCluster(connection, {
           ...applying,
           ...placeOf(namespacedName(source), track, name, rendered),
@@ -185,7 +193,7 @@ export class ClusterPasses {
               signal,
             }),
           }),
-          needs: readingNeeds(gates),
+          needs: isSettled ? NOT_JUDGED : readingNeeds(gates),
           ...(isSettled
             ? {}
             : { history: { release: release.metadata.name ?? '', ...historyOf(chain, release, name) } }),
@@ -199,6 +207,13 @@ export class ClusterPasses {
       return { answer: { kind: 'Unreachable', ...unreachable(error) } }
     }
   }
+}
+
+/** While it waited for its turn, a newer Release may have been created, or have begun there: then this one must not apply. */
+function isInForce({ release, awaited }: Work, chain: readonly Release[], cluster: string): boolean {
+  const newest = chain.at(-1)
+  if (newest === undefined || newest.metadata.name !== (awaited ?? release).metadata.name) return false
+  return awaited === undefined || standingIn(chain, newest, cluster)?.metadata.name === release.metadata.name
 }
 
 const stageOf = ({ release, pipeline }: Work, cluster: string) => {

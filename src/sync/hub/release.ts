@@ -1,7 +1,6 @@
 // Runs one Release through its pipeline: reads the clusters that matter now, lets the plan decide, and records progress before it continues.
 import { MAX_RECORDED_APPROVERS, type Release } from '#api/kinds/release.ts'
 import { keyFrom, namespacedName } from '#api/schema/object-meta.ts'
-import { parseDuration } from '#lib/duration.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import type { BrakeBook } from '../brake/book.ts'
@@ -18,10 +17,10 @@ import { isReverted } from '../revert/policy.ts'
 import { approvingUsers } from './approvals.ts'
 import { GateReads } from './gate-reads.ts'
 import { promotionsOf, retriesOf } from './holds.ts'
-import { exemptionsOf, holdsOf, isHeldNow } from './exempt-revert.ts'
+import { exemptionsOf, holdsOf } from './exempt-revert.ts'
 import type { InForce } from './pipeline-before.ts'
 import { ClusterPasses, seenCluster } from './release-apply.ts'
-import { type Rendering, rendering } from './release-rendering.ts'
+import { rendering } from './release-rendering.ts'
 import { conditionsOf, recordEvents, report, stalled } from './release-report.ts'
 import { chainNow, newerThan, ofClustersNow, type Work } from './release-work.ts'
 import { revertFailed } from './revert.ts'
@@ -29,16 +28,12 @@ import type { HubShared } from './shared.ts'
 
 /** Requeue delay of a Release that waits for a missing object. */
 const MISSING_MS = 10_000
-/** How often the clusters of a finished Release are compared with it. */
-const DRIFT_MS = 60_000
 
 /** The loop's dependencies: the shared ones, and its own memory. */
 export interface ReleaseLoop extends HubShared {
   readonly passes: ClusterPasses
   /** What gates query from other systems and clusters. */
   readonly gateReads: GateReads
-  /** By uid of an open Release that succeeded: when its settled clusters were last compared with it. */
-  readonly comparedAt: Map<string, number>
 }
 
 /** `wake` is called with the key of a Release that has new readings. */
@@ -46,7 +41,6 @@ export const releaseLoop = (shared: HubShared, wake: (key: string) => void): Rel
   ...shared,
   passes: new ClusterPasses(shared),
   gateReads: new GateReads(shared.context, wake),
-  comparedAt: new Map(),
 })
 
 export async function reconcileRelease(loop: ReleaseLoop, key: string, context: ReconcileContext): Promise<Outcome> {
@@ -60,8 +54,7 @@ export async function reconcileRelease(loop: ReleaseLoop, key: string, context: 
   const { source: sourceName, pipeline: pipelineName } = release.spec
   const source = loop.sources.get({ namespace, name: sourceName })
   const live = loop.pipelines.get({ namespace, name: pipelineName })
-  const isNewest = newerThan(loop, release) === undefined
-  if (isOver(release) && !(isNewest && release.status?.phase === 'Succeeded')) {
+  if (isOver(release)) {
     forget(loop, release)
     loop.passes.forget(key)
     return done
@@ -78,10 +71,7 @@ export async function reconcileRelease(loop: ReleaseLoop, key: string, context: 
     return requeueAfter(MISSING_MS)
   }
   const work: Work = { release, source, pipeline: live, signal: context.signal }
-  if (isOver(release)) {
-    forget(loop, release)
-    return keepFromDrifting(loop, work)
-  }
+  const isNewest = newerThan(loop, release) === undefined
   const inForce: InForce = isNewest ? await loop.pipelinesBefore.inForce(source, release, live) : live
   if ('spec' in inForce) {
     return advance(loop, { ...work, pipeline: { spec: inForce.spec } }, context)
@@ -91,10 +81,9 @@ export async function reconcileRelease(loop: ReleaseLoop, key: string, context: 
 }
 
 /** Forgets what is only needed while the Release is open. */
-function forget({ gateReads, pipelinesBefore, comparedAt }: ReleaseLoop, { metadata: { uid = '' } }: Release): void {
+function forget({ gateReads, pipelinesBefore }: ReleaseLoop, { metadata: { uid = '' } }: Release): void {
   gateReads.forget(uid)
   pipelinesBefore.forget(uid)
-  comparedAt.delete(uid)
 }
 
 async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext): Promise<Outcome> {
@@ -173,8 +162,6 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
   if (status.revertCommit !== release.status?.revertCommit)
     log.info('release', { phase: status.phase, reason: 'Reverted', commit: status.revertCommit })
   await report(loop, release, status, conditionsOf({ ...plan, status }, { newer, ...holds }), signal)
-  if (newer === undefined && rendered !== undefined && status.phase === 'Succeeded')
-    await keepSettledFromDrifting(loop, { ...work, release: { ...release, status } }, rendered)
   // Apply objects immediately after they were recorded as begun.
   const hasBegun = (plan.status.clusters ?? []).some(
     (c) => c.phase === 'Applying' && phaseOf(release, c.name) !== 'Applying',
@@ -214,41 +201,3 @@ function revertedBy(chain: readonly Release[], { spec, metadata }: Release): str
 }
 
 const phaseOf = ({ status }: Release, cluster: string) => status?.clusters?.find((c) => c.name === cluster)?.phase
-
-/** Reverts, or reports, changes by other clients in the clusters of the newest Release after it has finished. */
-async function keepFromDrifting(loop: ReleaseLoop, work: Work): Promise<Outcome> {
-  const { release, source } = work
-  const everyMs = driftEveryMs(source)
-  if (source.spec.drift === 'Off') return done
-  const finished = Date.parse(release.status?.finishedAt ?? '')
-  if (loop.context.clock.now() - finished < everyMs) return requeueAfter(everyMs)
-  const rendered = await rendering(loop, work)
-  if ('problem' in rendered) return requeueAfter(everyMs)
-  await compareSettled(loop, work, rendered)
-  return requeueAfter(loop.passes.hasLeft(namespacedName(release)) ? 0 : everyMs)
-}
-
-/** A cluster that is offline for weeks, or has no stage, must not leave the others unprotected. */
-async function keepSettledFromDrifting(loop: ReleaseLoop, work: Work, rendered: Rendering): Promise<void> {
-  const { release, source } = work
-  const { uid = '' } = release.metadata
-  const now = loop.context.clock.now()
-  const last = loop.comparedAt.get(uid) ?? Date.parse(release.status?.finishedAt ?? '')
-  if (source.spec.drift === 'Off' || isOver(release) || now - last < driftEveryMs(source)) return
-  loop.comparedAt.set(uid, now)
-  await compareSettled(loop, work, rendered)
-}
-
-/** Includes clusters that it did not change: it is the newest Release of the track, so no other one protects them. */
-const SETTLED: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
-
-async function compareSettled(loop: ReleaseLoop, work: Work, rendered: Rendering): Promise<void> {
-  const { release } = work
-  const { clock, events } = loop.context
-  const settled = (release.status?.clusters ?? []).filter((c) => SETTLED.has(c.phase)).map((c) => c.name)
-  const held: Work = { ...work, isHeld: isHeldNow(loop.holds.list(), work, clock.now()) }
-  for (const [name, report] of await loop.passes.applyToEach(held, settled, rendered, true))
-    recordEvents(events, release, name, report)
-}
-
-const driftEveryMs = ({ spec }: Work['source']): number => Math.max(DRIFT_MS, parseDuration(spec.interval))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
-import { chainOf, previousOf, reachedBefore, releaseName, releasesToForget, sameDigests } from './chain.ts'
+import { chainOf, previousOf, reachedBefore, releaseName, releasesToForget, sameDigests, standingIn } from './chain.ts'
 import { defined } from '#lib/defined.ts'
 
 const release = (name: string, previous?: string, status?: ReleaseStatus): Release => ({
@@ -66,6 +66,29 @@ test.each([
   ['there was none before', [release('a')], undefined],
 ])('what a cluster had: %s', (_, chain, wanted) => {
   expect(previousOf(chain, chain.at(-1) as Release, 'x')).toEqual(wanted)
+})
+
+test.each<[string, readonly Release[], string | undefined]>([
+  [
+    'of the last release that passed',
+    [release('a', undefined, at('Healthy')), release('b', 'a', at('Healthy')), release('c', 'b', at('Waiting'))],
+    'b',
+  ],
+  [
+    'not of one that never came to it',
+    [release('a', undefined, at('Healthy')), release('b', 'a', at('Waiting')), release('c', 'b', at('Waiting'))],
+    'a',
+  ],
+  [
+    'unknown where a release stopped halfway',
+    [release('a', undefined, at('Healthy')), release('b', 'a', at('Applying')), release('c', 'b', at('Waiting'))],
+    undefined,
+  ],
+  ['its own once it has begun', [release('a', undefined, at('Healthy')), release('b', 'a', at('Applying'))], undefined],
+  ['none where it has nothing recorded', [release('a', undefined, at('Healthy')), release('b', 'a')], undefined],
+  ['none in a new cluster', [release('a', undefined, at('Waiting'))], undefined],
+])('what a cluster has while a release waits: %s', (_, chain, wanted) => {
+  expect(standingIn(chain, chain.at(-1) as Release, 'x')?.metadata.name).toBe(wanted)
 })
 
 test('old releases go, but neither the newest nor one that is not over', () => {

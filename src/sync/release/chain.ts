@@ -86,6 +86,17 @@ export function previousOf(chain: readonly Release[], of: Release, cluster: stri
   return undefined
 }
 
+/** The Release whose content the cluster has while `of` has not begun there: known only if that passed its stage. */
+export function standingIn(chain: readonly Release[], of: Release, cluster: string): Release | undefined {
+  const own = of.status?.clusters?.find((c) => c.name === cluster)
+  if (own === undefined || mayHaveTouched(own) || previousOf(chain, of, cluster) === undefined) return undefined
+  const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
+  return chain.slice(0, at).findLast((r) => {
+    const status = r.status?.clusters?.find((c) => c.name === cluster)
+    return status !== undefined && mayHaveTouched(status)
+  })
+}
+
 /**
  * What reverts go back to: the commit followed before, or, if that one did not reach all of its clusters, the last one that did. Undefined: none is known.
  */
