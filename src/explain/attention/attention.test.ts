@@ -76,6 +76,42 @@ const well = cluster('prod', {
 })
 const hub = (...releases: readonly object[]) => cluster('hub', { releases })
 
+describe('an edited object', () => {
+  const edited = (reason: string) => [
+    {
+      type: 'UncommittedChange',
+      status: 'True',
+      reason,
+      message: 'edited: content d differs from git (c)',
+      lastTransitionTime: SINCE,
+    },
+  ]
+  const minutes = (n: number) => Date.parse(SINCE) + n * 60_000
+
+  test('is named, and needs a person only if it is not reverted', () => {
+    const seen = [cluster('prod', { rules: [rule([], edited('UncommittedChange'))] })]
+    const at = (n: number) => attentionOf(seen, minutes(n)).map((f) => [f.weight, f.text, firstOf(f)])
+    const text = 'rule/kernel-deadlock was edited: content d differs from git (c)'
+    expect(at(1)).toEqual([['Wait', text, 'kubenode put-back rule/kernel-deadlock']])
+    expect(at(6)).toEqual([['Act', text, 'kubenode put-back rule/kernel-deadlock']])
+  })
+
+  test('that a hold allows is not', () => {
+    expect(found(cluster('prod', { rules: [rule([], edited('HoldAllowEdit'))] }))).toEqual([])
+  })
+
+  test('is one finding with the wait of its set', () => {
+    const waitingFor = {
+      predicate: 'UncommittedChange',
+      seen: 'edited',
+      since: SINCE,
+      unblock: 'kubenode put-back set/base',
+    }
+    const sets = [set('Progressing', { waitingFor, conditions: edited('UncommittedChange') })]
+    expect(found(cluster('prod', { sets }))).toHaveLength(1)
+  })
+})
+
 describe('the five states of a fleet', () => {
   test('calm: nothing is found, and that is said', () => {
     expect(summary(hub(release('r', 'Succeeded')), well)).toEqual({

@@ -17,6 +17,7 @@ import {
   sourceFindings,
 } from './change-findings.ts'
 import { connectionFindings, gapFindings, holdFindings, policyFindings, programFindings } from './cluster-findings.ts'
+import { editFindings } from './edit-findings.ts'
 import type { FleetFinding } from './finding.ts'
 import { lateFindings, machineFindings, nodeFindings, repairFindings } from './node-findings.ts'
 import type { ObservedCluster } from './observed.ts'
@@ -58,6 +59,7 @@ function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now
     ...clusterObjectFindings(cluster, unreached, now),
     ...breakerFindings(cluster),
     ...brakeFindings(cluster),
+    ...editFindings(cluster, now),
     ...permits,
     ...repairs.findings,
     ...acceptanceFindings(cluster),
