@@ -36,10 +36,25 @@ export function visitPrelude({ path, state }: NodeDir): string {
     `flock -w ${LOCK_WAIT_S} 9 || ${refuse('another session works on this host')}`,
     `[ ! -L ${quoted(`${state}/ssh.mark`)} ] || ${refuse('the mark is a link')}`,
     endLeft(quoted(`${state}/ssh.mark`), refuse('what the last session began does not end')),
+    FIND_SSHD,
   ].join('\n')
 }
 
 const MARK = 'KUBENODE_VISIT'
+
+/** In the environment of each snippet: the process of sshd that serves the session, or 1 where another program does. */
+export const SSHD = 'KUBENODE_SSHD'
+
+/** Before anything is asked: a snippet of a session that is lost as it begins would find no sshd above it, and never learn of the loss. */
+export const FIND_SSHD = `${SSHD}=$$
+n=
+while [ "$${SSHD}" -gt 1 ]; do
+read -r n <"/proc/$${SSHD}/comm" || n=
+case $n in sshd*) break ;; esac
+${SSHD}=$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$${SSHD}/status" 2>/dev/null)
+${SSHD}=\${${SSHD}:-1}
+done
+export ${SSHD}`
 
 /**
  * A session that is lost leaves the snippet running that it was at. Two at once could undo each other's steps, so it ends first, as if the power had gone.

@@ -7,6 +7,7 @@ import { agentErrors } from '../agent-errors.ts'
 import { FLOOD_BYTES } from '../hook.ts'
 import { lastLines } from '../last-lines.ts'
 import { onNode, type NodeDir } from '../node-dir.ts'
+import { SSHD } from './prelude.ts'
 
 export interface ProgramDeps {
   readonly channel: Pick<Channel, 'ask'>
@@ -91,15 +92,10 @@ exit "$c"`
 }
 
 /**
- * No other snippet can run meanwhile, so the host itself looks for the file, and for the process of sshd above this one: once that has ended, the session is lost,
- * and the next one could not begin before this program ends.
+ * No other snippet can run meanwhile, so the host itself looks for the file, and for the process of sshd that the session began with: once that has ended, the
+ * session is lost, and the next one could not begin before this program ends.
  */
-const watching = (file: string): string => `s=$$
-while [ "$s" -gt 1 ]; do
-read -r n < "/proc/$s/comm" || s=1
-case $n in sshd*) break ;; esac
-s=$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$s/status") || s=1
-done
+const watching = (file: string): string => `s=\${${SSHD}:-1}
 { while sleep 1; do
 if [ -e ${file} ] || [ -L ${file} ]; then : >"$d/f"; break; fi
 [ "$s" -le 1 ] || [ -d "/proc/$s" ] || break

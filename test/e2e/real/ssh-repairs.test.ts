@@ -172,7 +172,7 @@ async function round(signal = new AbortController().signal): Promise<ComponentSt
   return status?.components?.find((c) => c.name === 'beacon')
 }
 
-/** The next round of the controllers. A session that was cut holds the host until its shell notices: two minutes at most, and on a loaded machine not at once. */
+/** The next round of the controllers. A session that was cut holds the host until the snippet that it was at has ended, on a loaded machine not at once. */
 async function roundOnceFree(): Promise<ComponentStatus | undefined> {
   const end = performance.now() + PATIENCE_MS
   for (;;) {
