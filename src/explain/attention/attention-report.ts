@@ -1,4 +1,6 @@
 // What needs attention in a whole fleet, as text and as data: one sentence, then each cause once, worst first, and what to do first. Pure.
+import { ANNOTATIONS } from '#api/names.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
 import { attentionOf, summaryOfAttention } from './attention.ts'
 import { type Weight, worstFirst } from './finding.ts'
@@ -7,6 +9,15 @@ import { inContext } from '../unblock.ts'
 import type { ObservedCluster } from './observed.ts'
 
 const ORDER: readonly Weight[] = ['Act', 'Unknown', 'Wait']
+
+const WITHOUT_HUB = 'their hub is not among them: what its sources and releases wait for is not known here'
+
+/** A commit came from a hub, which is none of these. */
+const lacksHub = (clusters: readonly ObservedCluster[]): boolean =>
+  clusters.every((c) => c.state === 'Connected' && c.list('sources').length === 0 && c.list('releases').length === 0) &&
+  clusters.some((c) => [...c.list('sets'), ...c.list('machineSets'), ...c.list('rules')].some(isOfCommit))
+
+const isOfCommit = ({ metadata }: KubeObject): boolean => metadata.annotations?.[ANNOTATIONS.commit] !== undefined
 
 export interface AttentionReport {
   readonly lines: readonly string[]
@@ -36,6 +47,7 @@ export function attentionReport(clusters: readonly ObservedCluster[], now: numbe
     lines: [
       summary.sentence,
       ...(clusters.length === 0 ? [] : [`clusters: ${clusters.map(({ name }) => name).join(', ')}`]),
+      ...(lacksHub(clusters) ? [WITHOUT_HUB] : []),
       ...sections,
       ...(step === undefined ? [] : ['', `what to do first: ${step}`]),
     ],

@@ -76,6 +76,16 @@ const well = cluster('prod', {
 })
 const hub = (...releases: readonly object[]) => cluster('hub', { releases })
 
+test('clusters whose hub is not read are known only in part, and that is said', () => {
+  const annotations = { 'kubenode.io/commit': 'c0ffee' }
+  const ofGit = { ...set('Complete'), metadata: { name: 'base', annotations } }
+  const told = (...clusters: readonly ObservedCluster[]) =>
+    attentionReport(clusters, NOW).lines.some((line) => line.startsWith('their hub is not among them'))
+  expect(told(cluster('prod', { sets: [ofGit] }))).toBe(true)
+  expect(told(cluster('prod', { sets: [ofGit] }), hub(release('r', 'Succeeded')))).toBe(false)
+  expect(told(cluster('alone', { sets: [set('Complete')] }))).toBe(false)
+})
+
 describe('an edited object', () => {
   const edited = (reason: string) => [
     {
@@ -92,7 +102,7 @@ describe('an edited object', () => {
     const seen = [cluster('prod', { rules: [rule([], edited('UncommittedChange'))] })]
     const at = (n: number) => attentionOf(seen, minutes(n)).map((f) => [f.weight, f.text, firstOf(f)])
     const text = 'rule/kernel-deadlock was edited: content d differs from git (c)'
-    expect(at(1)).toEqual([['Wait', text, 'kubenode put-back rule/kernel-deadlock']])
+    expect(at(1)).toEqual([['Wait', text, 'sync reverts the edit, usually within a minute']])
     expect(at(6)).toEqual([['Act', text, 'kubenode put-back rule/kernel-deadlock']])
   })
 

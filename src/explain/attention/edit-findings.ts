@@ -50,7 +50,9 @@ function editFinding(cluster: string, kind: string, object: Editable, now: numbe
       part: EDITED,
       text: `${word} was ${edited.message}`,
       since: edited.lastTransitionTime,
-      first: commandStep(`kubenode put-back ${word}`),
+      first: stays
+        ? commandStep(`kubenode put-back ${word}`)
+        : { ends: 'sync reverts the edit, usually within a minute' },
     }),
   ]
 }

@@ -87,7 +87,9 @@ export interface Absent {
 export function absent({ client, noun, name, known, plural }: Absent, otherwise = ''): KubeNodeError {
   const near = nearName(name, known)
   const hint = near === undefined ? otherwise : ` (did you mean ${noun}/${near}?)`
-  return new KubeNodeError(inspectErrors.KN1313({ what: `${noun}/${name}`, place: placeOf(client), hint, plural }))
+  return new KubeNodeError(
+    inspectErrors.KN1313_object({ what: `${noun}/${name}`, place: placeOf(client), hint, plural }),
+  )
 }
 
 /** Without the right to list, or without the kind, there is no suggestion. */

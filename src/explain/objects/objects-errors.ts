@@ -30,6 +30,10 @@ export const inspectErrors = errorTable({
     text: 'cannot find {what} in {place}{hint}',
     next: 'list what there is with kubenode get {plural}',
   },
+  KN1313_object: {
+    text: 'cannot find {what} in {place}{hint}',
+    next: 'list what there is with kubenode get {plural}; what was recorded of a deleted one is in kubenode history {what}',
+  },
   KN1314: {
     text: 'cannot get the objects: the server returned {answer}',
     next: 'check the address and your permissions',
