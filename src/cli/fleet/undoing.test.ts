@@ -7,4 +7,7 @@ test('what takes a command back names its cluster, if the command did', () => {
   expect(undoing('kubenode resume set/base', { context: 'my test' })).toBe(
     "kubenode resume set/base --context 'my test'",
   )
+  expect(undoing('kubenode thaw', { kubeconfig: 'a b.yaml', context: 'test' })).toBe(
+    "kubenode thaw --context test --kubeconfig 'a b.yaml'",
+  )
 })
