@@ -1,5 +1,5 @@
-// Keeps clusters as git declares them: reverts, or reports, changes by other clients wherever the newest Release is not at work. A stage may wait for days, so
-// clusters that it has not reached are kept at what they have. Never brings content to a cluster that did not have it.
+// Keeps clusters as git declares them: reverts, or reports, changes by other clients. A stage may wait for days, so clusters that the newest Release has not
+// reached are kept at what they have. Never brings content to a cluster that did not have it.
 import type { Release } from '#api/kinds/release.ts'
 import { createdMs, keyFrom, namespacedName } from '#api/schema/object-meta.ts'
 import { parseDuration } from '#lib/duration.ts'
