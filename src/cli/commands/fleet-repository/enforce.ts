@@ -43,10 +43,11 @@ export async function enforce(name: string, options: EnforceOptions, io: Io): Pr
   throw new KubeNodeError(rulesErrors.KN1384_remedier({ name, where }))
 }
 
-const withoutDryRuns = ({ spec }: NodeRemedier): string =>
-  spec.mode === 'Enforce'
-    ? '  it enforces here and so makes no dry runs; those of another cluster are shown with --context'
-    : '  no dry run is on record: it would have repaired nothing lately'
+const WITHOUT_DRY_RUNS: Readonly<Record<NodeRemedier['spec']['mode'], string>> = {
+  Enforce: '  it enforces here and so makes no dry runs; those of another cluster are shown with --context',
+  Shadow: '  it only counts here and so makes no dry runs: what it would have repaired is not on record',
+  DryRun: '  no dry run is on record: it would have repaired nothing lately',
+}
 
 /** The newest ones, so that a reader can check a few. */
 const MOST_EXAMPLES = 5
@@ -62,7 +63,7 @@ function dryRunLines(rule: NodeRemedier, all: readonly RemedyOperationJob[], pla
   return [
     `remedier/${name} in ${place}: mode ${rule.spec.mode}; true for ${matching} of ${counted(selected, 'node')} now${unknown > 0 ? `, unknown for ${unknown}` : ''}`,
     jobs.length === 0
-      ? withoutDryRuns(rule)
+      ? WITHOUT_DRY_RUNS[rule.spec.mode]
       : `  dry runs on record: ${jobs.length} on ${counted(nodes, 'node')}, ${timeOf(jobs.at(-1))} to ${timeOf(jobs[0])}`,
     ...jobs
       .slice(0, MOST_EXAMPLES)
