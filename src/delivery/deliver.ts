@@ -5,10 +5,10 @@ import { defined } from '#lib/defined.ts'
 import type { Clearance } from '#permits/under-permit.ts'
 import { actOnCluster, type ClusterResult } from './act.ts'
 import type { ClusterConnection } from './connection.ts'
-import type { RenderedTarget } from './desired.ts'
+import { type DesiredObject, type RenderedTarget, shortDigest } from './desired.ts'
 import type { ClusterConfig } from './diff.ts'
 import type { InventoryMark } from './inventory.ts'
-import { type ObjectRef, refText } from './object-ref.ts'
+import { type InventoryRef, type ObjectRef, refText } from './object-ref.ts'
 import { observeCluster, type Observed } from './observe.ts'
 import { isDelete } from './operation.ts'
 import { type ClusterPlan, type HeldPrune, planCluster } from './plan.ts'
@@ -25,6 +25,8 @@ export interface DeliveryOrder {
   readonly elsewhere: ReadonlySet<string>
   /** Recorded objects that another delivery of the same owner applies or deletes. They are neither read nor touched, and their entries stay. */
   readonly skips?: (ref: ObjectRef) => boolean
+  /** Only what is recorded exactly as declared is put back. Nothing else is read or touched, and its entry stays. */
+  readonly restoresOnly?: boolean
   /** Digests of approved deletions. */
   readonly approved: ReadonlySet<string>
   /** Absent if no Defender counts the target: an approval alone decides. */
@@ -63,8 +65,11 @@ export async function deliver(
   order: DeliveryOrder,
   baselineOf: (seen: Observed) => Promise<Baseline | undefined> = async () => undefined,
 ): Promise<Delivered> {
-  const { target, owner, mark, config, declaredIn, elsewhere, skips, approved, permits, atOnce, signal } = order
-  const { objects: desired, rejected } = target
+  const { target, owner, mark, declaredIn, elsewhere, approved, permits, restoresOnly = false, atOnce, signal } = order
+  const config = restoresOnly ? { ...order.config, replaces: [] } : order.config
+  const rejected = restoresOnly ? [] : target.rejected
+  const skips = restoresOnly ? () => true : order.skips
+  let desired = target.objects
   const read = (): Promise<Observed> =>
     observeCluster(connection, {
       owner,
@@ -76,6 +81,7 @@ export async function deliver(
       ...defined({ declaredIn, skips, signal }),
     })
   const before = await read()
+  if (restoresOnly) desired = asRecorded(desired, before.inventory)
   const planWith = (permitted: ReadonlySet<string>): ClusterPlan =>
     planCluster(
       {
@@ -105,6 +111,11 @@ export async function deliver(
   if (answer?.kind === 'Granted') await permits?.report(answer.permit, areAllAccepted(plan, result))
   const after = result.applied + result.pruned > 0 ? await read() : before
   return { plan, result, before, after, baseline, answer }
+}
+
+function asRecorded(desired: readonly DesiredObject[], inventory: readonly InventoryRef[]): readonly DesiredObject[] {
+  const recorded = new Map(inventory.map((ref) => [refText(ref), ref.digest]))
+  return desired.filter(({ ref, digest }) => recorded.get(refText(ref)) === shortDigest(digest))
 }
 
 /** Whether the server accepted all deletions. */

@@ -26,6 +26,8 @@ export type { SyncConfig, SyncContext } from './hub/context.ts'
 /** A render may take half a minute, a fetch longer, and hundreds of clusters add up. */
 const SOURCE_TIMEOUT_MS = 180_000
 const RELEASE_TIMEOUT_MS = 300_000
+/** A pass as long as that of a Release, after the renders of several commits. */
+const DRIFT_TIMEOUT_MS = 600_000
 /** Pushing a note may take a minute. */
 const NOTIFY_TIMEOUT_MS = 150_000
 /** Clusters that do not answer are waited for in parallel. */
@@ -55,7 +57,7 @@ function setup(context: SyncContext): RunningModule {
   const drift = controllerIn(context, {
     name: 'drift',
     workers: SOURCE_WORKERS,
-    timeoutMs: RELEASE_TIMEOUT_MS,
+    timeoutMs: DRIFT_TIMEOUT_MS,
     reconcile: (key, c) => keepFromDrifting(ofDrift, key, c),
   })
   const previews = controllerIn(context, {

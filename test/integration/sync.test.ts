@@ -190,7 +190,7 @@ test('while a release waits in test, an edit by hand is reverted in each cluster
     (await b.hub.client.list(coreKind('Event'), { namespace: SYSTEM_NAMESPACE })).items.map(
       (e) => `${String(e['reason'])} ${String(e['note'] ?? e['message'])}`,
     )
-  await whileTimePasses(b, 2 * MINUTE_MS, told, (all) => all.some((e) => /^DriftDetected prod: /.test(e)))
+  await whileTimePasses(b, 2 * MINUTE_MS, told, (all) => all.some((e) => e.startsWith('DriftDetected prod: ')))
   expect(await versions(b)).toEqual(['edited', 'edited'])
 })
 

@@ -14,8 +14,11 @@ const WITHOUT_HUB = 'their hub is not among them: what its sources and releases 
 
 /** A commit came from a hub, which is none of these. */
 const lacksHub = (clusters: readonly ObservedCluster[]): boolean =>
-  clusters.every((c) => c.state === 'Connected' && c.list('sources').length === 0 && c.list('releases').length === 0) &&
+  clusters.every((c) => isRead(c) && c.list('sources').length === 0 && c.list('releases').length === 0) &&
   clusters.some((c) => [...c.list('sets'), ...c.list('machineSets'), ...c.list('rules')].some(isOfCommit))
+
+/** Whole: a kind that may not be read is a gap, and not absent. */
+const isRead = ({ state, gap }: ObservedCluster): boolean => state === 'Connected' && gap === undefined
 
 const isOfCommit = ({ metadata }: KubeObject): boolean => metadata.annotations?.[ANNOTATIONS.commit] !== undefined
 

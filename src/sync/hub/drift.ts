@@ -4,12 +4,13 @@ import type { Release } from '#api/kinds/release.ts'
 import { createdMs, keyFrom, namespacedName } from '#api/schema/object-meta.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
+import { refText } from '#delivery/object-ref.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import { standingIn } from '../release/chain.ts'
 import { openClusters } from '../release/release-seen.ts'
-import { HUB } from '../release/tracks.ts'
-import { isHeldNow } from './exempt-revert.ts'
-import { ClusterPasses, type Orders } from './release-apply.ts'
+import { HUB, LEAVING } from '../release/tracks.ts'
+import { isReverted } from '../revert/policy.ts'
+import { ClusterPasses, type Orders, settledIn } from './release-apply.ts'
 import { type Rendering, rendering } from './release-rendering.ts'
 import { recordEvents } from './release-report.ts'
 import { chainNow, newerThan, ofClustersNow, type Work } from './release-work.ts'
@@ -17,10 +18,8 @@ import type { HubShared } from './shared.ts'
 
 /** How often clusters are compared with what was released there, at most. */
 const DRIFT_MS = 60_000
-/** A person or a revert changes the clusters that it reached. */
-const STOPPED: ReadonlySet<string> = new Set(['Failed', 'Reverted', 'Superseded'])
-/** Includes clusters that it did not change: it is the newest Release of the track, so no other one protects them. */
-const SETTLED: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
+/** Renders kept at once: more of them would drive each other, and those of the newest commits, out of memory. */
+const MOST_STANDING = 3
 
 export interface DriftLoop extends HubShared {
   readonly passes: ClusterPasses
@@ -53,12 +52,9 @@ export async function keepFromDrifting(loop: DriftLoop, key: string, { signal }:
   // Negative: the clock was set back, and would put this off.
   if (sinceMs >= 0 && sinceMs < everyMs) return requeueAfter(everyMs - sinceMs)
   loop.comparedAt.set(track, clock.now())
-  const held: Work = { ...work, isHeld: isHeldNow(loop.holds.list(), work, clock.now()) }
-  for (const [name, report] of await loop.passes.keep(held, await ordersOf(loop, held)))
+  for (const [name, report] of await loop.passes.keep(work, await ordersOf(loop, work)))
     recordEvents(events, release, name, report)
-  if (!loop.passes.hasLeft(key)) return requeueAfter(everyMs)
-  loop.comparedAt.delete(track)
-  return requeueAfter(0)
+  return requeueAfter(everyMs)
 }
 
 /** Undefined: nothing is kept. A change of the Release or of its source wakes the loop. */
@@ -74,24 +70,48 @@ function workOf(loop: DriftLoop, written: Release, signal: AbortSignal): Work | 
 /** The clusters that the Release has left or not reached; those between are read and applied to in each of its own passes. */
 async function ordersOf(loop: DriftLoop, work: Work): Promise<Orders> {
   const { release } = work
-  const chain = chainNow(loop, release)
-  const open = new Set(openClusters(release))
-  const all = release.status?.clusters ?? []
-  const isStopped = STOPPED.has(release.status?.phase ?? '')
-  const settled = isStopped ? [] : all.filter((c) => SETTLED.has(c.phase) && !open.has(c.name)).map((c) => c.name)
-  const kept = new Map<Release, string[]>([[release, settled]])
-  for (const { name } of all) {
-    const standing = name === HUB ? undefined : standingIn(chain, release, name)
-    if (standing !== undefined) kept.set(standing, [...(kept.get(standing) ?? []), name])
-  }
+  const newest = await rendering(loop, work)
+  // Its own loop reports that.
+  if ('problem' in newest) return new Map()
   const orders = new Map<string, { work: Work; rendered: Rendering }>()
-  for (const [from, names] of kept) {
-    if (names.length === 0) continue
-    const own = from === release ? work : { ...work, release: from, awaited: release }
+  for (const name of settledClusters(release)) orders.set(name, { work, rendered: newest })
+  for (const [from, names] of standingClusters(chainNow(loop, release), release)) {
+    const own: Work = { ...work, release: from, awaited: release }
     const rendered = await rendering(loop, own)
-    // Its own loop reports that a commit no longer renders to what was released.
+    // The source has changed since then: unknown never disrupts.
     if ('problem' in rendered) continue
-    for (const name of names) orders.set(name, { work: own, rendered })
+    for (const name of names) orders.set(name, { work: own, rendered: withoutMoved(rendered, newest, name) })
   }
   return orders
+}
+
+/** The hub gets the Clusters of others in their turns, and is compared once these are over. What a failed or reverted Release brought is for a person or a revert. */
+export function settledClusters(release: Release): readonly string[] {
+  const { phase, stages = [] } = release.status ?? {}
+  if (phase === 'Succeeded') return [...settledIn(release)]
+  if (isReverted(release.status ?? {}) || stages.some((s) => s.phase === 'Failed')) return []
+  const open = new Set([...openClusters(release), HUB])
+  return [...settledIn(release)].filter((name) => !open.has(name))
+}
+
+/** By the Release that they have: of those with most clusters. */
+function standingClusters(
+  chain: readonly Release[],
+  release: Release,
+): readonly (readonly [Release, readonly string[]])[] {
+  const standing = new Map<Release, string[]>()
+  for (const { name } of release.status?.clusters ?? []) {
+    const from = name === HUB ? undefined : standingIn(chain, release, name)
+    if (from !== undefined) standing.set(from, [...(standing.get(from) ?? []), name])
+  }
+  return [...standing].toSorted(([, a], [, b]) => b.length - a.length).slice(0, MOST_STANDING)
+}
+
+/** What the newest commit declares in another track or for the hub may be there already, with other content. */
+function withoutMoved(rendered: Rendering, newest: Rendering, name: string): Rendering {
+  const target = rendered.targets.get(name)
+  if (target === undefined || target === LEAVING) return rendered
+  const moved = new Set([...newest.elsewhere(name), ...newest.declaredFor(HUB)])
+  const objects = target.objects.filter(({ ref }) => !moved.has(refText(ref)))
+  return { ...rendered, targets: new Map([...rendered.targets, [name, { ...target, objects }]]) }
 }

@@ -14,7 +14,7 @@ import { readingNeeds } from '../release/gates.ts'
 import { historyOf, isLeftUnderway } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
 import { labelsIn, risksIn, stageBegun, stageOfTurn } from '../release/membership.ts'
-import { openClusters, isOver } from '../release/release-seen.ts'
+import { openClusters } from '../release/release-seen.ts'
 import { areNodesFirst, takeTurn } from '../release/plane-state.ts'
 import { DIGEST_OF_LEAVING, HUB, LEAVING } from '../release/tracks.ts'
 import { hasTurn, ofCluster, ofHub } from '../release/turns.ts'
@@ -22,6 +22,7 @@ import type { RenderedTarget } from '#delivery/desired.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { EndedPermits } from '#permits/ended-for.ts'
 import { approvedDigests } from './approvals.ts'
+import { isHeldNow } from './exempt-revert.ts'
 import { actingUser, clusterConfig } from './source-writes.ts'
 import { PlaneTurns } from './plane-turns.ts'
 import { prunePermits } from './prune-permit.ts'
@@ -32,7 +33,10 @@ import type { Rendering } from './release-rendering.ts'
 import { chainNow, type Work } from './release-work.ts'
 import type { HubCaches, HubShared } from './shared.ts'
 
-type Shared = Pick<HubShared, 'context' | 'clusters' | 'releases' | 'approvals' | 'connections' | 'hub' | 'locks'>
+type Shared = Pick<
+  HubShared,
+  'context' | 'clusters' | 'releases' | 'approvals' | 'holds' | 'connections' | 'hub' | 'locks'
+>
 
 /** By cluster: what it gets, and from which Release. */
 export type Orders = ReadonlyMap<string, { readonly work: Work; readonly rendered: Rendering }>
@@ -74,7 +78,7 @@ export class ClusterPasses {
   /** Applies to the clusters that the plan must read. */
   applyToOpen(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, ApplyReport>> {
     const orders = new Map(openClusters(work.release).map((name) => [name, { work, rendered }]))
-    return this.#applyToEach(work, orders, isOver(work.release))
+    return this.#applyToEach(work, orders, false)
   }
 
   /** Only protects from drift: these clusters were judged before. */
@@ -120,7 +124,7 @@ export class ClusterPasses {
     if (target === undefined) return undefined
     // The hub has no Cluster of its own: approved changes there need no permit for a target.
     const cluster = name === HUB ? undefined : clusters.get({ namespace, name })
-    const hold = work.isHeld === true ? { hold: isSettled ? ('DriftAndPrune' as const) : ('Drift' as const) } : {}
+    const hold = work.isHeld === true ? { hold: 'Drift' as const } : {}
     const config = { ...clusterConfig(source, release.spec.commit), ...hold }
     const approved = new Set(approvedDigests(approvals.list(), context.clock.now()).keys())
     const { declaredIn } = placeOf(namespacedName(source), release.spec.track, HUB, rendered)
@@ -157,6 +161,17 @@ export class ClusterPasses {
     return live === undefined || hasTurn(release, name, release.spec.digests[name])
   }
 
+  /** Holds are read as late as possible: they protect what a person is editing. Until a Release has succeeded, kept clusters are not for its deletions. */
+  #asKept(work: Work, config: ApplyOrder['config']): Pick<ApplyOrder, 'config' | 'restoresOnly'> {
+    const { holds, context } = this.#shared
+    const { release, awaited } = work
+    const isHeld = isHeldNow(holds.list(), { ...work, release: awaited ?? release }, context.clock.now())
+    return {
+      config: isHeld ? { ...config, hold: 'DriftAndPrune' } : config,
+      restoresOnly: awaited !== undefined || release.status?.phase !== 'Succeeded',
+    }
+  }
+
   async #deliverTo(
     work: Work,
     name: string,
@@ -172,9 +187,10 @@ export class ClusterPasses {
       const connection = await this.connectTo(work, name, signal)
       const report = await locks.run(`${name}/${namespacedName(source)}/${track}`, async () => {
         const chain = chainNow(this.#shared, release)
-        if (!isInForce(work, chain, name)) return undefined
+        if (!isInForce(work, chain, name, isSettled)) return undefined
         return applyToCluster(connection, {
           ...applying,
+          ...(isSettled && this.#asKept(work, applying.config)),
           ...placeOf(namespacedName(source), track, name, rendered),
           mark: {
             commit,
@@ -209,11 +225,23 @@ export class ClusterPasses {
   }
 }
 
+/** Includes clusters that the Release did not change: it is the newest of the track, so no other one protects them. */
+const SETTLED: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
+
+export const settledIn = ({ status }: Release): ReadonlySet<string> =>
+  new Set((status?.clusters ?? []).filter((c) => SETTLED.has(c.phase)).map((c) => c.name))
+
 /** While it waited for its turn, a newer Release may have been created, or have begun there: then this one must not apply. */
-function isInForce({ release, awaited }: Work, chain: readonly Release[], cluster: string): boolean {
+function isInForce(
+  { release, awaited }: Work,
+  chain: readonly Release[],
+  cluster: string,
+  isSettled: boolean,
+): boolean {
   const newest = chain.at(-1)
   if (newest === undefined || newest.metadata.name !== (awaited ?? release).metadata.name) return false
-  return awaited === undefined || standingIn(chain, newest, cluster)?.metadata.name === release.metadata.name
+  if (awaited !== undefined) return standingIn(chain, newest, cluster)?.metadata.name === release.metadata.name
+  return !isSettled || settledIn(newest).has(cluster)
 }
 
 const stageOf = ({ release, pipeline }: Work, cluster: string) => {
