@@ -263,20 +263,20 @@ test('S3 a source acts with the rights bound to its own user, on the hub and on 
   await has('shared/a', '1')
   // More than are got one by one: the list over the whole cluster is not allowed.
   const many = `for (let i = 0; i < 12; i++) config('shop/b' + i, '1')`
-  second.commit(
-    fleet(
-      `${many}\nconfig('elsewhere/x', 'stolen')`,
-      `const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })\nnew ApiObject(hub, 'x', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'on-hub', namespace: 'shop' } })`,
-    ),
-  )
+  const stolen = `${many}\nconfig('elsewhere/x', 'stolen')`
+  second.commit(fleet(stolen))
   await client.apply(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'elsewhere' } }, by)
   const wide = { ...WRITES_B, namespaces: [...WRITES_B.namespaces, 'elsewhere'] }
   await declareSource(b, 'shop', second, { writes: wide })
   const user = sourceUser(SYSTEM_NAMESPACE, 'shop')
   await has('shop/b11', '1')
   await says(releaseSays, 'shop', user)
-  await says(sourceStatus, 'shop', user)
   expect(await versionOf('elsewhere/x')).toBe('absent')
+  // What the hub refuses reaches no cluster either.
+  const onHub = `const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })\nnew ApiObject(hub, 'x', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'on-hub', namespace: 'shop' } })`
+  second.commit(fleet(`${stolen}; config('shop/c', '1')`, onHub))
+  await says(sourceStatus, 'shop', user)
+  expect(await versionOf('shop/c')).toBe('absent')
   second.commit(fleet(`config('shop/b0', '2')`))
   await has('shop/b0', '2')
   await has('shop/b11', 'absent')
