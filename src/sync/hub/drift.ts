@@ -113,5 +113,5 @@ function withoutMoved(rendered: Rendering, newest: Rendering, name: string): Ren
   if (target === undefined || target === LEAVING) return rendered
   const moved = new Set([...newest.elsewhere(name), ...newest.declaredFor(HUB)])
   const objects = target.objects.filter(({ ref }) => !moved.has(refText(ref)))
-  return { ...rendered, targets: new Map([...rendered.targets, [name, { ...target, objects }]]) }
+  return { ...rendered, targets: new Map([[name, { ...target, objects }]]) }
 }
