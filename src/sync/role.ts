@@ -3,6 +3,7 @@
 import type { Release } from '#api/kinds/release.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS, HUB_TARGET } from '#api/names.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import type { Controller } from '#runtime/controller.ts'
 import type { Part } from '#runtime/manager.ts'
@@ -127,9 +128,7 @@ function brakeController(context: SyncContext, shared: HubShared, releases: Cont
     wake: (keys) => {
       for (const key of keys.includes(ALL) ? each() : keys) controller.enqueue(key)
     },
-    wakeReleases: () => {
-      for (const r of shared.releases.list()) releases.enqueue(namespacedName(r))
-    },
+    wakeReleases: () => enqueueEach(releases, shared.releases.list()),
   }
   clusters.onChange((old, now) => {
     const object = now ?? old
@@ -148,16 +147,20 @@ function brakeController(context: SyncContext, shared: HubShared, releases: Cont
   return controller
 }
 
+type Changed = { readonly metadata: { readonly generation?: number } } | undefined
+
+/** Also made or deleted. */
+const specChanged = (old: Changed, now: Changed): boolean =>
+  old === undefined || now === undefined || old.metadata.generation !== now.metadata.generation
+
+function enqueueEach(controller: Controller, objects: readonly KubeObject[]): void {
+  for (const object of objects) controller.enqueue(namespacedName(object))
+}
+
 /** Changes on the hub wake the affected keys. A source has few Releases, so all of them are woken. */
 function wake(caches: HubCaches, sources: Controller, releases: Controller): void {
-  const everySource = () => {
-    for (const s of caches.sources.list()) sources.enqueue(namespacedName(s))
-  }
-  const openReleases = () => {
-    for (const r of caches.releases.list()) releases.enqueue(namespacedName(r))
-  }
-  const specChanged = (old: { metadata: { generation?: number } } | undefined, now: typeof old) =>
-    old === undefined || now === undefined || old.metadata.generation !== now.metadata.generation
+  const everySource = () => enqueueEach(sources, caches.sources.list())
+  const openReleases = () => enqueueEach(releases, caches.releases.list())
   caches.sources.onChange((old, now) => {
     // Whether a source may be followed depends on the other sources.
     if (old === undefined || now === undefined) {
@@ -196,15 +199,13 @@ function wake(caches: HubCaches, sources: Controller, releases: Controller): voi
 
 /** A Release that waits has no events of its own: the loop comes back at each interval. */
 function wakeDrift(caches: HubCaches, drift: Controller): void {
-  const each = () => {
-    for (const r of caches.releases.list()) drift.enqueue(namespacedName(r))
-  }
+  const each = () => enqueueEach(drift, caches.releases.list())
   caches.releases.onChange((old, now) => {
     if (old === undefined || now === undefined) each()
     else if (old.status?.phase !== now.status?.phase) drift.enqueue(namespacedName(now))
   })
   caches.sources.onChange((old, now) => {
-    if (old?.metadata.generation !== now?.metadata.generation) each()
+    if (specChanged(old, now)) each()
   })
   caches.pipelines.onChange((old, now) => {
     if (old === undefined || now === undefined) each()
@@ -216,8 +217,7 @@ function wakeNews(caches: HubCaches, sources: Controller, releases: Controller):
   caches.sources.onChange((old, now) => {
     if (now === undefined) return
     sources.enqueue(namespacedName(now))
-    if (old === undefined || old.metadata.generation !== now.metadata.generation)
-      for (const r of caches.releases.list()) releases.enqueue(namespacedName(r))
+    if (specChanged(old, now)) enqueueEach(releases, caches.releases.list())
   })
   caches.releases.onChange((_, now) => {
     if (now !== undefined) releases.enqueue(namespacedName(now))

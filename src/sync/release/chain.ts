@@ -3,7 +3,7 @@ import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { createdAt, createdMs } from '#api/schema/object-meta.ts'
 import type { SeenCluster } from './cluster-seen.ts'
-import { hasPassedStage, mayHaveTouched } from './history.ts'
+import { hasPassedStage, mayHaveTouched, statusIn } from './history.ts'
 import { isOver } from './release-seen.ts'
 
 export interface TrackOf {
@@ -73,7 +73,7 @@ export function previousOf(chain: readonly Release[], of: Release, cluster: stri
   const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
   let digest: string | undefined
   for (const release of chain.slice(0, Math.max(0, at)).toReversed()) {
-    const status = release.status?.clusters?.find((c) => c.name === cluster)
+    const status = statusIn(release, cluster)
     if (status === undefined || !mayHaveTouched(status)) continue
     const { phase, healthySince } = status
     const isWell = phase === 'Healthy' || phase === 'Unchanged'
@@ -88,11 +88,16 @@ export function previousOf(chain: readonly Release[], of: Release, cluster: stri
 
 /** The Release whose content the cluster has while `of` has not begun there: known only if that passed its stage. */
 export function standingIn(chain: readonly Release[], of: Release, cluster: string): Release | undefined {
-  const own = of.status?.clusters?.find((c) => c.name === cluster)
+  const own = statusIn(of, cluster)
   if (own === undefined || mayHaveTouched(own) || previousOf(chain, of, cluster) === undefined) return undefined
+  return chain[lastTouched(chain, of, cluster)]
+}
+
+/** The place in the chain of the last Release before this one that may have brought content to the cluster; -1: none. */
+function lastTouched(chain: readonly Release[], of: Release, cluster: string): number {
   const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
-  return chain.slice(0, at).findLast((r) => {
-    const status = r.status?.clusters?.find((c) => c.name === cluster)
+  return chain.slice(0, Math.max(0, at)).findLastIndex((r) => {
+    const status = statusIn(r, cluster)
     return status !== undefined && mayHaveTouched(status)
   })
 }
@@ -112,13 +117,9 @@ export function reachedBefore(chain: readonly Release[], { metadata, spec }: Rel
  * nothing watched the cluster, does not count.
  */
 export function soakedBefore(chain: readonly Release[], of: Release, cluster: string): number {
-  const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
-  const last = chain.slice(0, Math.max(0, at)).findLastIndex((r) => {
-    const status = r.status?.clusters?.find((c) => c.name === cluster)
-    return status !== undefined && mayHaveTouched(status)
-  })
+  const last = lastTouched(chain, of, cluster)
   const [release, next] = [chain[last], chain[last + 1]]
-  const status = release?.status?.clusters?.find((c) => c.name === cluster)
+  const status = release && statusIn(release, cluster)
   if (release === undefined || next === undefined || status === undefined) return 0
   if (status.phase !== 'Healthy' || status.digest !== of.spec.digests[cluster] || status.skipped === true) return 0
   const until = Math.min(createdMs(next), Date.parse(release.status?.finishedAt ?? '') || Number.POSITIVE_INFINITY)

@@ -69,7 +69,7 @@ export function isLeftUnderway(chain: readonly Release[], of: Release, cluster: 
   return last.spec.digests[cluster] !== of.spec.digests[cluster] && historyOf(chain, of, cluster).isReturn
 }
 
-const statusIn = ({ status }: Release, cluster: string): ClusterStatus | undefined =>
+export const statusIn = ({ status }: Release, cluster: string): ClusterStatus | undefined =>
   status?.clusters?.find((c) => c.name === cluster)
 
 /** Whether any content of the Release may be in the cluster. A cluster that lost its stage waits, but keeps what was applied. */

@@ -17,13 +17,14 @@ export async function renewKubeletLeases(client: KubeClient, count: number, sign
     for (let first = 0; first < count && !signal.aborted; first += ROUND) {
       const due = performance.now() + (EVERY_MS * ROUND) / Math.max(count, ROUND)
       const names = Array.from({ length: Math.min(ROUND, count - first) }, (_, i) => machineName(first + i))
-      await Promise.allSettled(names.map((name) => renew(client, name)))
+      await Promise.allSettled(names.map((name) => renewKubeletLease(client, name)))
       await systemClock.sleep(Math.max(0, due - performance.now()))
     }
   }
 }
 
-const renew = (client: KubeClient, name: string): Promise<unknown> =>
+/** As the kubelet of one node does. */
+export const renewKubeletLease = (client: KubeClient, name: string): Promise<unknown> =>
   client.patch(
     leaseType,
     { namespace: NODE_LEASES, name },

@@ -26,6 +26,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 import { condition } from '#test/support/fleets/defender-objects.ts'
+import { renewKubeletLease } from '#test/e2e/rollout-replay/kubelet-leases.ts'
 
 const LEASE_MS = 5_000
 /** Longer than anything here takes on a machine that does ten other things. */
@@ -198,9 +199,7 @@ export class RepairBench {
     while (!signal.aborted) {
       await systemClock.sleep(KUBELET_RENEWS_MS, signal).catch(() => undefined)
       if (signal.aborted) return
-      const value = { spec: { renewTime: microTimestamp(systemClock.now()) } }
-      for (const name of this.#heard)
-        await this.admin.patch(leaseType, { name, namespace: NODE_LEASES }, { type: 'merge', value })
+      for (const name of this.#heard) await renewKubeletLease(this.admin, name)
     }
   }
 
