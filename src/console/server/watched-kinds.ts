@@ -3,7 +3,7 @@
 import { cluster } from '#api/kinds/cluster.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
-import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -27,7 +27,6 @@ import type { ProgramState } from './program-state.ts'
 export interface Watched extends Omit<ObservedKinds, 'machines' | 'nodes'> {
   readonly machines: MachineRow
   readonly nodes: WatchedNode
-  readonly policies: DefenderPolicy
   readonly programs: ProgramState
 }
 
@@ -93,7 +92,7 @@ export const WATCHED: Readonly<Record<WatchedKind, WatchedType>> = {
   sets: { type: machineComponentSet, topics: ['sets', 'set', 'home', 'clusters'] },
   canaries: { type: componentCanary, topics: ['home', 'clusters'] },
   permits: { type: operationPermit, topics: ['budgets', 'node', 'home', 'clusters'] },
-  policies: { type: defenderPolicy, topics: ['budgets'] },
+  policies: { type: defenderPolicy, topics: ['budgets', 'home', 'clusters'] },
   ledgers: { type: defenderLedger, topics: ['budgets', 'machines', 'home', 'clusters'] },
   brakes: { type: fleetBrake, topics: ['home', 'clusters'] },
   holds: { type: operationalHold, topics: ['pipeline', 'sets', 'set', 'node', 'budgets', 'home', 'clusters'] },

@@ -106,6 +106,13 @@ describe('an edited object', () => {
     expect(at(6)).toEqual([['Act', text, 'kubenode put-back rule/kernel-deadlock']])
   })
 
+  test('can be a policy of the Defender', () => {
+    const policies = [{ metadata: { name: 'production' }, spec: {}, status: { conditions: edited('UncommittedChange') } }]
+    expect(told(found(cluster('prod', { policies })))).toEqual([
+      'Wait: policy/production was edited: content d differs from git (c)',
+    ])
+  })
+
   test('that a hold allows is not', () => {
     expect(found(cluster('prod', { rules: [rule([], edited('HoldAllowEdit'))] }))).toEqual([])
   })

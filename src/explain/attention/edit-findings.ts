@@ -32,6 +32,7 @@ export function editFindings(cluster: ObservedCluster, now: number): readonly Fl
     ...found('MachineComponentSet', cluster.list('sets')),
     ...found('MachineSet', cluster.list('machineSets')),
     ...found('ComponentCanary', cluster.list('canaries')),
+    ...found('DefenderPolicy', cluster.list('policies')),
   ]
 }
 

@@ -1,7 +1,7 @@
 // What people call the kinds of a cluster when they list them: budgets, not defenderledgers. Pure.
 import type { ObservedKinds } from './observed.ts'
 
-export type NamedKind = keyof ObservedKinds | 'policies' | 'programs'
+export type NamedKind = keyof ObservedKinds | 'programs'
 
 export const KINDS_IN_WORDS: Readonly<Record<NamedKind, string>> = {
   machines: 'machines',

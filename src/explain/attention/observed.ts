@@ -2,6 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { FleetBrake } from '#api/kinds/fleet-brake.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -63,6 +64,7 @@ export interface ObservedKinds {
   readonly sets: MachineComponentSet
   readonly canaries: ComponentCanary
   readonly permits: OperationPermit
+  readonly policies: DefenderPolicy
   readonly ledgers: DefenderLedger
   readonly brakes: FleetBrake
   readonly holds: OperationalHold

@@ -3,6 +3,7 @@
 import { cluster } from '#api/kinds/cluster.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -41,6 +42,7 @@ const TYPES: Readonly<Record<keyof ObservedKinds, ResourceType>> = {
   sets: machineComponentSet,
   canaries: componentCanary,
   permits: operationPermit,
+  policies: defenderPolicy,
   ledgers: defenderLedger,
   brakes: fleetBrake,
   holds: operationalHold,
