@@ -16,10 +16,12 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { ObjectRef } from '#delivery/object-ref.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
+import { shapeProblem } from '#api/schema/shape.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
+import { INVENTORY_SHAPE } from './inventory-shape.ts'
 import type { PlaneNow } from './plane-changes.ts'
 
 export const INVENTORY_FORM = 'kubenode.io/inventory/1'
@@ -89,31 +91,14 @@ export interface Inventory {
   readonly maintenance?: readonly MaintenanceEvent[]
 }
 
-const LISTS = [
-  'machines',
-  'nodes',
-  'machineSets',
-  'sets',
-  'components',
-  'revisions',
-  'permits',
-  'holds',
-  'approvals',
-  'policies',
-  'fullBudgets',
-] as const
-const NEW_LISTS = ['applied', 'canaries', 'sources', 'planes', 'maintenance', 'providers'] as const
-
-/** Returns the inventory, or what is wrong with it. */
+/** Returns the inventory, or what is wrong with it: it may have been written by hand. */
 export function readInventory(value: unknown): Inventory | { readonly problem: string } {
   if (!isObject(value)) return { problem: 'it is not an object' }
   if (value['form'] !== INVENTORY_FORM) return { problem: `its form is not ${INVENTORY_FORM}` }
   if (typeof value['cluster'] !== 'string') return { problem: 'it names no cluster' }
   if (Number.isNaN(Date.parse(String(value['takenAt'])))) return { problem: 'takenAt is no time' }
-  const missing =
-    LISTS.find((list) => !Array.isArray(value[list])) ??
-    NEW_LISTS.find((list) => value[list] !== undefined && !Array.isArray(value[list]))
-  return missing === undefined ? (value as unknown as Inventory) : { problem: `${missing} is not a list` }
+  const problem = shapeProblem(INVENTORY_SHAPE, value)
+  return problem === undefined ? (value as unknown as Inventory) : { problem }
 }
 
 /** Annotations may contain anything, and managedFields have no effect here. */

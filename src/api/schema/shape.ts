@@ -19,12 +19,16 @@ const METADATA: Schema = {
   },
 }
 
+/** Of a whole object, from the schema of its kind. */
+export const objectShape = (schema: Schema): Schema => ({
+  ...schema,
+  properties: { metadata: METADATA, ...schema.properties },
+  required: ['metadata', ...(schema.required ?? [])],
+})
+
 /** The first part of an object with the wrong type, as `spec.node must be an object`; undefined if there is none. */
-export function objectShapeProblem(schema: Schema, object: unknown): string | undefined {
-  const properties = { metadata: METADATA, ...schema.properties }
-  const required = ['metadata', ...(schema.required ?? [])]
-  return shapeProblem({ ...schema, properties, required }, object, '')
-}
+export const objectShapeProblem = (schema: Schema, object: unknown): string | undefined =>
+  shapeProblem(objectShape(schema), object)
 
 const IS: Readonly<Record<NonNullable<Schema['type']>, (value: unknown) => boolean>> = {
   object: isObject,
@@ -44,7 +48,8 @@ const TYPE_NAMES: Readonly<Record<NonNullable<Schema['type']>, string>> = {
   boolean: 'true or false',
 }
 
-function shapeProblem(schema: Schema, value: unknown, path: string): string | undefined {
+/** As `objectShapeProblem`, of any value. */
+export function shapeProblem(schema: Schema, value: unknown, path = ''): string | undefined {
   const { type, nullable = false } = schema
   if (value === null && nullable) return undefined
   if (type !== undefined && !IS[type](value)) return `${path === '' ? 'it' : path} must be ${TYPE_NAMES[type]}`

@@ -107,7 +107,9 @@ describe('an edited object', () => {
   })
 
   test('can be a policy of the Defender', () => {
-    const policies = [{ metadata: { name: 'production' }, spec: {}, status: { conditions: edited('UncommittedChange') } }]
+    const policies = [
+      { metadata: { name: 'production' }, spec: {}, status: { conditions: edited('UncommittedChange') } },
+    ]
     expect(told(found(cluster('prod', { policies })))).toEqual([
       'Wait: policy/production was edited: content d differs from git (c)',
     ])
