@@ -8,7 +8,7 @@ import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/commands/rollout/approval.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { isNotFound } from '#kube/errors.ts'
-import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
+import { CONFIG_MAP, eventually, syncBench, type SyncBench, whileTimePasses } from '#test/support/benches/sync-bench.ts'
 
 const stops: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -35,6 +35,7 @@ const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
 new ReleasePipeline(hub, 'standard', { spec: { stages: ${stages} } })
 ${names.map((name) => clusterOf(name, version)).join('')}
+new ApiObject(hub, 'note', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'note' }, data: { for: 'hub' } })
 app.synth()
 `,
 })
@@ -377,4 +378,34 @@ test('a Cluster that a commit removes is deleted in its stage after an approval,
     20_000,
   )
   expect((await b.releases()).length).toBe(count + 1)
+})
+
+test('on the way to an older version the control plane comes after its nodes, also when the hub is compared', async () => {
+  const { b, versions, waits, approve, phases } = await world()
+  const first = b.repository.commit(fleet('1.36.0'))
+  await b.start()
+  await eventually(
+    () => waits(first),
+    (seen) => seen?.startsWith('board: approved by 0 of 1') === true,
+  )
+  await approve(first)
+  await eventually(
+    () => phases(first),
+    (p) => p['prod'] === 'Healthy',
+  )
+  const text = fleet('1.35.1')['fleet/main.ts'].replace(`'v1', kind: 'ConfigMap'`, `'example.org/v1', kind: 'Unknown'`)
+  const down = b.repository.commit({ 'fleet/main.ts': text })
+  await eventually(
+    () => waits(down),
+    (seen) => seen?.includes('Unknown') === true,
+  )
+  const hub = () => b.hub.client.get(CONFIG_MAP, { namespace: SYSTEM_NAMESPACE, name: 'note' })
+  await b.hub.client.patch(
+    CONFIG_MAP,
+    { namespace: SYSTEM_NAMESPACE, name: 'note' },
+    { type: 'merge', value: { data: { for: 'edited' } } },
+  )
+  // Reverted: the hub was compared.
+  await whileTimePasses(b, 61_000, hub, (note) => (note?.['data'] as { for?: string } | undefined)?.for === 'hub')
+  expect(await versions()).toEqual(['1.36.0', '1.36.0'])
 })

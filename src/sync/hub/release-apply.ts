@@ -11,13 +11,13 @@ import { judgeFailures } from '../release/baseline.ts'
 import type { SeenCluster } from '../release/cluster-seen.ts'
 import { countOf } from '../release/cluster-trouble.ts'
 import { readingNeeds } from '../release/gates.ts'
-import { historyOf, isLeftUnderway } from '../release/history.ts'
+import { historyOf, isLeftUnderway, SETTLED } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
 import { labelsIn, risksIn, stageBegun, stageOfTurn } from '../release/membership.ts'
 import { openClusters } from '../release/release-seen.ts'
 import { areNodesFirst, takeTurn } from '../release/plane-state.ts'
 import { DIGEST_OF_LEAVING, HUB, LEAVING } from '../release/tracks.ts'
-import { hasTurn, ofCluster, ofHub } from '../release/turns.ts'
+import { hasHadTurn, ofCluster, ofHub } from '../release/turns.ts'
 import type { RenderedTarget } from '#delivery/desired.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { EndedPermits } from '#permits/ended-for.ts'
@@ -154,11 +154,11 @@ export class ClusterPasses {
     })
   }
 
-  /** Whether the hub may get the newest version of this Cluster: it is new there, or its turn came. */
+  /** Whether the hub may get the newest version of this Cluster: it is new there, or its turn is over. */
   #isDue({ release }: Work, name: string): boolean {
     const { namespace } = release.metadata
     const live = this.#shared.clusters.get({ namespace, name })
-    return live === undefined || hasTurn(release, name, release.spec.digests[name])
+    return live === undefined || hasHadTurn(release, name, release.spec.digests[name])
   }
 
   /** Holds are read as late as possible: they protect what a person is editing. Until a Release has succeeded, kept clusters are not for its deletions. */
@@ -226,8 +226,6 @@ export class ClusterPasses {
 }
 
 /** Includes clusters that the Release did not change: it is the newest of the track, so no other one protects them. */
-const SETTLED: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
-
 export const settledIn = ({ status }: Release): ReadonlySet<string> =>
   new Set((status?.clusters ?? []).filter((c) => SETTLED.has(c.phase)).map((c) => c.name))
 

@@ -72,6 +72,9 @@ export function isLeftUnderway(chain: readonly Release[], of: Release, cluster: 
 export const statusIn = ({ status }: Release, cluster: string): ClusterStatus | undefined =>
   status?.clusters?.find((c) => c.name === cluster)
 
+/** Phases of a cluster that has the content of the Release. */
+export const SETTLED: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
+
 /** Whether any content of the Release may be in the cluster. A cluster that lost its stage waits, but keeps what was applied. */
 export const mayHaveTouched = ({ phase, failures, attempts }: ClusterStatus): boolean =>
   phase !== 'Waiting' || failures !== undefined || attempts !== undefined

@@ -4,7 +4,7 @@ import { desiredOf, type RenderedTarget, type Targets } from '#delivery/desired.
 import type { KubeObject } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
 import { targetDigest } from './tracks.ts'
-import { hasTurn, ofCluster, ofHub, withTurns } from './turns.ts'
+import { hasHadTurn, ofCluster, ofHub, withTurns } from './turns.ts'
 
 const clusterOf = (name: string, spec: object, namespace = 'fleet'): KubeObject => ({
   apiVersion: 'kubenode.io/v1alpha1',
@@ -78,13 +78,15 @@ describe('the Cluster of a cluster', () => {
 })
 
 test.each<[string, object, boolean]>([
-  ['the cluster was begun', { name: 'a', phase: 'Applying' }, true],
+  ['the cluster was begun', { name: 'a', phase: 'Applying' }, false],
+  ['it failed', { name: 'a', phase: 'Failed' }, false],
+  ['it is healthy', { name: 'a', phase: 'Healthy' }, true],
   ['it waits', { name: 'a', phase: 'Waiting' }, false],
   ['it waits again, and has what was applied', { name: 'a', phase: 'Waiting', attempts: 1 }, true],
   ['another one was begun', { name: 'b', phase: 'Healthy' }, false],
-])('has its turn: %s', (_, status, has) => {
+])('has had its turn: %s', (_, status, has) => {
   const release = { spec: { digests: { a: 'd' } }, status: { clusters: [status] } } as unknown as Release
-  expect([hasTurn(release, 'a', 'd'), hasTurn(release, 'a', 'e'), hasTurn(undefined, 'a', 'd')]).toEqual([
+  expect([hasHadTurn(release, 'a', 'd'), hasHadTurn(release, 'a', 'e'), hasHadTurn(undefined, 'a', 'd')]).toEqual([
     has,
     false,
     false,

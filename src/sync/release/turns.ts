@@ -6,7 +6,7 @@ import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { DesiredObject, RenderedTarget, Targets } from '#delivery/desired.ts'
 import { type ObjectRef, refText } from '#delivery/object-ref.ts'
-import { mayHaveTouched } from './history.ts'
+import { mayHaveTouched, SETTLED } from './history.ts'
 import { HUB, LEAVING } from './tracks.ts'
 
 /** Replaces the digest in the hub's content: a changed Cluster spec does not change the hub's content, but an added or removed Cluster does. */
@@ -84,8 +84,13 @@ export function ofHub(targets: Targets, namespace: string, isDue: (cluster: stri
   return { target: { objects: now, rejected }, skips: (ref) => waiting.has(refText(ref)) || isLeaving(ref) }
 }
 
-/** The cluster's turn has come in this Release, with this content. */
-export const hasTurn = (release: Release | undefined, cluster: string, digest: string | undefined): boolean =>
+/**
+ * The cluster's turn in this Release, with this content, is over. Until then the passes of the Release bring the Cluster: on the way to an older version only
+ * after the nodes. One that lost its stage by an edit gets it back.
+ */
+export const hasHadTurn = (release: Release | undefined, cluster: string, digest: string | undefined): boolean =>
   digest !== undefined &&
   release?.spec.digests[cluster] === digest &&
-  (release.status?.clusters ?? []).some((c) => c.name === cluster && mayHaveTouched(c))
+  (release.status?.clusters ?? []).some(
+    (c) => c.name === cluster && (SETTLED.has(c.phase) || (c.phase === 'Waiting' && mayHaveTouched(c))),
+  )

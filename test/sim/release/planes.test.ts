@@ -17,14 +17,13 @@ import { seededRandom, type Random } from '#lib/random.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
 import { previousOf, sameDigests, soakedBefore } from '#sync/release/chain.ts'
 import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-seen.ts'
-import { historyOf, isLeftUnderway } from '#sync/release/history.ts'
+import { historyOf, isLeftUnderway, mayHaveTouched, statusIn } from '#sync/release/history.ts'
 import { contentOf, ofLiveClusters } from '#sync/release/live-clusters.ts'
 import { labelsIn, type Membership, risksIn, stageBegun, stageOfTurn } from '#sync/release/membership.ts'
 import { areNodesFirst, isNewToStage, planeTrouble, takeTurn } from '#sync/release/plane-state.ts'
 import { isFinished, isOver, openClusters } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
 import { DIGEST_OF_LEAVING, withoutGone } from '#sync/release/tracks.ts'
-import { hasTurn } from '#sync/release/turns.ts'
 
 const SEEDS = inFull(1_000, 25)
 const MUTANT_SEEDS = 20
@@ -32,6 +31,11 @@ const COMMITS = 12
 const SECOND = 1_000
 /** Longer than every deadline of the pipeline. */
 const SETTLED = 200
+/** The cluster's turn has come in this Release, with this content. */
+const hasTurn = (release: Release, name: string, digest: string | undefined): boolean => {
+  const status = statusIn(release, name)
+  return digest !== undefined && release.spec.digests[name] === digest && status !== undefined && mayHaveTouched(status)
+}
 const STAGES = { test: ['test'], prod: ['prod-1', 'prod-2'] } as const
 const NAMES = Object.values(STAGES).flat()
 const SERVED = [34, 35, 36]

@@ -20,7 +20,7 @@ import {
   withoutGone,
 } from '../../release/tracks.ts'
 import { returnsOf } from '../../revert/known-bad.ts'
-import { hasTurn, ofHub, type OfHub, withTurns } from '../../release/turns.ts'
+import { hasHadTurn, ofHub, type OfHub, withTurns } from '../../release/turns.ts'
 import { clusterConfig } from '../source-writes.ts'
 import { type Declared, type Seen, isHubDue } from './seen.ts'
 import { signerOf } from './trust-seen.ts'
@@ -163,7 +163,7 @@ function hubOrder(seen: Seen, declared: Declared, of: HubOf, monotonic: number):
   }
 }
 
-/** What the hub gets now. Clusters wait for their turn in the Release with this content, except for new ones. */
+/** What the hub gets now. Clusters wait for the end of their turn in the Release with this content, except for new ones. */
 function hubNow({ source, clusters }: Seen, { content }: HubOf): OfHub {
   const { namespace = '' } = source.metadata
   const { targets, digests, chain } = content
@@ -171,7 +171,7 @@ function hubNow({ source, clusters }: Seen, { content }: HubOf): OfHub {
   return ofHub(
     targets,
     namespace,
-    (name) => clusters.get({ namespace, name }) === undefined || hasTurn(newest, name, digests[name]),
+    (name) => clusters.get({ namespace, name }) === undefined || hasHadTurn(newest, name, digests[name]),
   )
 }
 
