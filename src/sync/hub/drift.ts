@@ -87,15 +87,19 @@ async function ordersOf(loop: DriftLoop, work: Work): Promise<Orders> {
 
 /** The hub gets the Clusters of others in their turns, and is compared once these are over. What a failed or reverted Release brought is for a person or a revert. */
 export function settledClusters(release: Release): readonly string[] {
-  const { phase, stages = [] } = release.status ?? {}
-  if (phase === 'Succeeded') return [...settledIn(release)]
-  if (isReverted(release.status ?? {}) || stages.some((s) => s.phase === 'Failed')) return []
+  if (release.status?.phase === 'Succeeded') return [...settledIn(release)]
+  if (isGivenUp(release)) return []
   const open = new Set([...openClusters(release), HUB])
   return [...settledIn(release)].filter((name) => !open.has(name))
 }
 
+const isGivenUp = ({ status = {}, spec }: Release, later: readonly Release[] = []): boolean =>
+  isReverted(status) ||
+  status.stages?.some((s) => s.phase === 'Failed') === true ||
+  later.some((r) => r.spec.revertOf === spec.commit)
+
 /** By the Release that they have: of those with most clusters. */
-function standingClusters(
+export function standingClusters(
   chain: readonly Release[],
   release: Release,
 ): readonly (readonly [Release, readonly string[]])[] {
@@ -104,7 +108,8 @@ function standingClusters(
     const from = name === HUB ? undefined : standingIn(chain, release, name)
     if (from !== undefined) standing.set(from, [...(standing.get(from) ?? []), name])
   }
-  return [...standing].toSorted(([, a], [, b]) => b.length - a.length).slice(0, MOST_STANDING)
+  const kept = [...standing].filter(([from]) => !isGivenUp(from, chain.slice(chain.indexOf(from))))
+  return kept.toSorted(([, a], [, b]) => b.length - a.length).slice(0, MOST_STANDING)
 }
 
 /** What the newest commit declares in another track or for the hub may be there already, with other content. */
