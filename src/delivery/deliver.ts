@@ -25,8 +25,11 @@ export interface DeliveryOrder {
   readonly elsewhere: ReadonlySet<string>
   /** Recorded objects that another delivery of the same owner applies or deletes. They are neither read nor touched, and their entries stay. */
   readonly skips?: (ref: ObjectRef) => boolean
-  /** Only what is recorded exactly as declared is put back. Nothing else is read or touched, and its entry stays. */
-  readonly restoresOnly?: boolean
+  /**
+   * Only what is recorded exactly as declared is put back. Nothing else is read or touched, and its entry stays. `Earlier`: other tracks may have gone on since
+   * then, and keep what they have recorded.
+   */
+  readonly restoresOnly?: 'Newest' | 'Earlier' | undefined
   /** Digests of approved deletions. */
   readonly approved: ReadonlySet<string>
   /** Absent if no Defender counts the target: an approval alone decides. */
@@ -65,10 +68,10 @@ export async function deliver(
   order: DeliveryOrder,
   baselineOf: (seen: Observed) => Promise<Baseline | undefined> = async () => undefined,
 ): Promise<Delivered> {
-  const { target, owner, mark, declaredIn, elsewhere, approved, permits, restoresOnly = false, atOnce, signal } = order
-  const config = restoresOnly ? { ...order.config, replaces: [] } : order.config
-  const rejected = restoresOnly ? [] : target.rejected
-  const skips = restoresOnly ? () => true : order.skips
+  const { target, owner, mark, declaredIn, elsewhere, approved, permits, restoresOnly, atOnce, signal } = order
+  const config = restoresOnly !== undefined ? { ...order.config, replaces: [] } : order.config
+  const rejected = restoresOnly !== undefined ? [] : target.rejected
+  const skips = restoresOnly !== undefined ? () => true : order.skips
   let desired = target.objects
   const read = (): Promise<Observed> =>
     observeCluster(connection, {
@@ -81,7 +84,8 @@ export async function deliver(
       ...defined({ declaredIn, skips, signal }),
     })
   const before = await read()
-  if (restoresOnly) desired = asRecorded(desired, before.inventory)
+  if (restoresOnly !== undefined) desired = asRecorded(desired, before.inventory)
+  if (restoresOnly === 'Earlier') desired = desired.filter(({ ref }) => !before.otherTracks.has(refText(ref)))
   const planWith = (permitted: ReadonlySet<string>): ClusterPlan =>
     planCluster(
       {

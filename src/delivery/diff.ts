@@ -58,6 +58,8 @@ export interface Claims {
   readonly elsewhere: ReadonlySet<string>
   /** The other target of the source, if the hub is its own member. */
   readonly other?: OtherTarget
+  /** By `refText`: what other tracks of the source record here. */
+  readonly otherTracks?: ReadonlyMap<string, InventoryRef>
   /** Names of MachineComponents that machines, canaries or kept revisions still use. */
   readonly referenced: ReadonlySet<string>
 }
@@ -147,7 +149,7 @@ function declaredDiff(
 function undeclaredDiff(
   ref: InventoryRef,
   live: Live,
-  { rejected, elsewhere, other = NO_OTHER_TARGET, referenced }: Claims,
+  { rejected, elsewhere, other = NO_OTHER_TARGET, otherTracks, referenced }: Claims,
   config: ClusterConfig,
 ): Delete | Forget | Defer {
   const { hold, prune, neverPruned, writes, target } = config
@@ -163,6 +165,7 @@ function undeclaredDiff(
     ref,
     ...defined({ detail }),
   })
+  const noted = otherTracks?.get(refText(ref))?.digest === undefined ? {} : { isNoted: true as const }
   const [isListed, isDeclared] = [other.listed.has(refText(ref)), other.declared.has(refText(ref))]
 
   // The same source declares it elsewhere: in another track, or for the other target of this cluster. If neither target declares it, the hub leaves
@@ -171,7 +174,7 @@ function undeclaredDiff(
   if (isListed && (isDeclared || target === 'Hub')) return forget('MovedTarget')
 
   // Nothing to delete, or nothing known about it.
-  if (live === 'Absent') return forget('Gone')
+  if (live === 'Absent') return { ...forget('Gone'), ...noted }
   if (live === 'Unknown') return defer('Unreadable')
   if (live.isDeleting) return defer('BeingDeleted')
 
@@ -196,7 +199,7 @@ function undeclaredDiff(
   const successor = successorOf(ref, rejected)
   if (successor !== undefined) return defer('PruneDeferred', `${successor}, is not valid`)
 
-  return { kind: 'Delete', reason: 'Undeclared', ref, uid: live.uid, resourceVersion: live.resourceVersion }
+  return { kind: 'Delete', reason: 'Undeclared', ref, uid: live.uid, resourceVersion: live.resourceVersion, ...noted }
 }
 
 const HELD = '; it is corrected when the hold ends'

@@ -143,19 +143,18 @@ export function refsAfter(
     const content = plan.committed.get(key)
     refs.set(key, content === undefined ? ref : { ...ref, committed: [content] })
   }
-  for (const { ref } of plan.operations.filter(isDelete)) {
-    const key = refText(ref)
-    const ending: InventoryRef = without<InventoryRef, 'digest' | 'committed'>(
-      refs.get(key) ?? ref,
-      'digest',
-      'committed',
-    )
+  for (const operation of plan.operations) {
+    if (operation.kind !== 'Delete' && operation.kind !== 'Forget' && operation.kind !== 'Conflict') continue
+    const key = refText(operation.ref)
     // Finalizers keep it. Without a digest it is applied again if a commit declares it once more.
-    if (pruned.has(key)) refs.delete(key)
-    else refs.set(key, ending)
+    const isEnding = operation.kind === 'Delete' && !pruned.has(key)
+    if (isEnding || ('isNoted' in operation && operation.isNoted))
+      refs.set(
+        key,
+        without<InventoryRef, 'digest' | 'committed'>(refs.get(key) ?? operation.ref, 'digest', 'committed'),
+      )
+    else refs.delete(key)
   }
-  for (const operation of plan.operations)
-    if (operation.kind === 'Forget' || operation.kind === 'Conflict') refs.delete(refText(operation.ref))
   return [...refs.values()].toSorted(compareRefs)
 }
 

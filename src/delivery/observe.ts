@@ -22,7 +22,14 @@ import { coversDeclared } from './covers.ts'
 import { readRefs } from './read-kind.ts'
 import { inventoryRefs, takenRefs, type TakeOver } from './inventory.ts'
 import type { Live, LiveObject } from './diff.ts'
-import { belongsTo, otherTarget, type DeclaredIn, type InventoryOwner, type OtherTarget } from './targets.ts'
+import {
+  belongsTo,
+  ofOtherTracks,
+  otherTarget,
+  type DeclaredIn,
+  type InventoryOwner,
+  type OtherTarget,
+} from './targets.ts'
 
 export interface Observed {
   readonly shards: readonly Inventory[]
@@ -30,6 +37,7 @@ export interface Observed {
   /** Shards from which this pass takes references over. */
   readonly takeOver: TakeOver
   readonly other: OtherTarget
+  readonly otherTracks: ReadonlyMap<string, InventoryRef>
   readonly live: ReadonlyMap<string, Live>
   /** By `refText`: the whole objects that were read, for health. */
   readonly objects: ReadonlyMap<string, KubeObject>
@@ -75,7 +83,8 @@ export async function observeCluster(connection: ClusterConnection, order: Obser
   const losesMachines = undeclared.some((r) => holdsMachines(r) && isThere(live.get(refText(r))))
   const machines = losesMachines ? await listAll(connection.program, machine, call) : []
   const other = otherTarget(shards, owner, declaredIn)
-  return { shards, inventory: refs, takeOver, other, live, objects, referenced, machines }
+  const otherTracks = ofOtherTracks(shards, owner)
+  return { shards, inventory: refs, takeOver, other, otherTracks, live, objects, referenced, machines }
 }
 
 /** The first one counts: this source's own record has more information. */

@@ -39,8 +39,13 @@ export interface Conflict {
   readonly detail: string
 }
 
+/** Another track of the source records the object with content: the entry stays, without content, so that the other one does not bring it back. */
+interface Noted {
+  readonly isNoted?: true
+}
+
 /** No longer declared, and ours. Deleted if it is still this exact object. The entry is removed once the object no longer exists. */
-export interface Delete {
+export interface Delete extends Noted {
   readonly kind: 'Delete'
   readonly reason: 'Undeclared'
   readonly ref: InventoryRef
@@ -49,7 +54,7 @@ export interface Delete {
 }
 
 /** No longer declared, and either not ours or already deleted. The object stays as it is, and the entry is removed. */
-export interface Forget {
+export interface Forget extends Noted {
   readonly kind: 'Forget'
   readonly reason: 'Gone' | 'OtherObject' | 'OtherSource' | 'MovedTarget' | 'MovedTrack'
   readonly ref: ObjectRef

@@ -2,7 +2,7 @@
 // Inventories, and neither deletes what the other records. Shared Inventories of older releases are divided. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'
-import { refText, type ObjectRef } from './object-ref.ts'
+import { type InventoryRef, refText, type ObjectRef } from './object-ref.ts'
 
 export type TargetKind = 'Hub' | 'Member'
 
@@ -61,6 +61,17 @@ export function otherTarget(
     declared: new Set([...clusters].flatMap((c) => [...(declaredIn?.(c) ?? [])])),
   }
 }
+
+/** What the other tracks of the source record for the same target, by `refText`. */
+export const ofOtherTracks = (
+  shards: readonly Inventory[],
+  { source, track, target }: InventoryOwner,
+): ReadonlyMap<string, InventoryRef> =>
+  new Map(
+    shards
+      .filter(({ spec }) => spec.source === source && spec.target === target && spec.track !== track)
+      .flatMap(({ spec }) => spec.refs.map((ref) => [refText(ref), ref] as const)),
+  )
 
 /** Kinds that only sync on the hub reads. */
 const HUB_KINDS: ReadonlySet<string> = new Set(['Cluster', 'FleetSource', 'ReleasePipeline'])

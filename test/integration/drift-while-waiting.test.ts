@@ -2,6 +2,7 @@
 // object by another track, and neither is undone.
 import { afterEach, expect, test } from 'vitest'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { inventory } from '#api/kinds/inventory.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench, whileTimePasses } from '#test/support/benches/sync-bench.ts'
 
@@ -13,6 +14,10 @@ afterEach(async () => {
 
 const MINUTE_MS = 60_000
 const SOAK_MS = 6 * 60 * MINUTE_MS
+const TRACKS = [
+  { name: 'fast', match: { selector: { matchLabels: { fast: 'yes' } } }, pipelineRef: { name: 'quick' } },
+  { name: 'fleet', pipelineRef: { name: 'standard' } },
+]
 
 /** One stage for each of two clusters; a long soak for all but what is labeled as fast. */
 const fleet = (objects: string) => ({
@@ -88,11 +93,7 @@ test('what an earlier commit dropped and the newest declares again is not delete
 })
 
 test('what the newest commit brought by another track stays', async () => {
-  const tracks = [
-    { name: 'fast', match: { selector: { matchLabels: { fast: 'yes' } } }, pipelineRef: { name: 'quick' } },
-    { name: 'fleet', pipelineRef: { name: 'standard' } },
-  ]
-  bench = await syncBench(['test', 'prod'], { tracks })
+  bench = await syncBench(['test', 'prod'], { tracks: TRACKS })
   const b = bench
   const fast = `config('f', '1', { fast: 'yes' })`
   await b.start()
@@ -112,4 +113,42 @@ test('what the newest commit brought by another track stays', async () => {
     )
     expect(await versionIn(b, 'prod', 'settings')).toBe('2')
   }
+})
+
+test('what a later commit deleted by another track does not come back, and is recorded nowhere in the end', async () => {
+  bench = await syncBench(['test', 'prod'], { tracks: TRACKS })
+  const b = bench
+  const fast = `config('f', '1', { fast: 'yes' })`
+  await b.start()
+  await released(b, `config('unwanted', '1'); config('other', '1'); ${fast}`)
+  const moved = b.repository.commit(fleet(`config('unwanted', '1', { fast: 'yes' }); config('other', '1'); ${fast}`))
+  await eventually(
+    () => statusOf(b, moved, 'fast'),
+    (s) => s?.phase === 'Succeeded',
+  )
+  const last = b.repository.commit(fleet(`config('other', '2'); ${fast}`))
+  await eventually(
+    () => statusOf(b, last, 'fast'),
+    (s) => s?.phase === 'Succeeded',
+  )
+  await eventually(
+    () => versionIn(b, 'test', 'other'),
+    (v) => v === '2',
+  )
+  await edit(b, 'other')
+  await whileTimePasses(
+    b,
+    2 * MINUTE_MS,
+    () => versionIn(b, 'prod', 'other'),
+    (v) => v === '1',
+  )
+  expect(await versionIn(b, 'prod', 'unwanted')).toBeUndefined()
+  b.pass(SOAK_MS)
+  await eventually(
+    () => statusOf(b, last),
+    (s) => s?.phase === 'Succeeded',
+  )
+  const recorded = async () =>
+    (await b.client('prod').list(inventory)).items.flatMap(({ spec }) => spec.refs.map((ref) => ref.name)).toSorted()
+  await whileTimePasses(b, 2 * MINUTE_MS, recorded, (names) => names.join(' ') === 'f other')
 })

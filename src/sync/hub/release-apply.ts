@@ -168,7 +168,7 @@ export class ClusterPasses {
     const isHeld = isHeldNow(holds.list(), { ...work, release: awaited ?? release }, context.clock.now())
     return {
       config: isHeld ? { ...config, hold: 'DriftAndPrune' } : config,
-      restoresOnly: awaited !== undefined || release.status?.phase !== 'Succeeded',
+      restoresOnly: awaited !== undefined ? 'Earlier' : release.status?.phase === 'Succeeded' ? undefined : 'Newest',
     }
   }
 
