@@ -393,6 +393,7 @@ export const REASONS = {
   PruneGuard: because('sync', 'The commit deletes more than the guard allows; approve the digest of the deletions.'),
   StillReferenced: because('sync', 'The object is still referenced.'),
   DriftDetected: because('sync', 'Objects differ from the applied state.'),
+  DriftUnchecked: because('sync', 'Objects are not compared with what was released.'),
   UncommittedChange: because(
     'sync',
     'An object that git declares was edited; the edit has no effect unless it is allowed.',

@@ -2,7 +2,11 @@
 // reached are kept at what they have. Never brings content to a cluster that did not have it.
 import type { Release } from '#api/kinds/release.ts'
 import { createdMs, keyFrom, namespacedName } from '#api/schema/object-meta.ts'
+import { counted } from '#lib/counted.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { messageOf } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
+import { shortened } from '#lib/shortened.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
@@ -18,22 +22,24 @@ import type { HubShared } from './shared.ts'
 
 /** How often clusters are compared with what was released there, at most. */
 const DRIFT_MS = 60_000
-/** Renders kept at once: more of them would drive each other, and those of the newest commits, out of memory. */
-const MOST_STANDING = 3
 
 export interface DriftLoop extends HubShared {
   readonly passes: ClusterPasses
   /** By track of a source: commits that come faster than comparisons must not put them off. */
   readonly comparedAt: Map<string, number>
+  /** By track, then by commit: when the clusters that wait with this commit were last compared. */
+  readonly turnsAt: Map<string, Map<string, number>>
 }
 
 export function driftLoop(shared: HubShared): DriftLoop {
   const comparedAt = new Map<string, number>()
+  const turnsAt: DriftLoop['turnsAt'] = new Map()
   shared.sources.onChange((old, now) => {
     if (old === undefined || now !== undefined) return
-    for (const track of comparedAt.keys()) if (track.startsWith(`${namespacedName(old)}/`)) comparedAt.delete(track)
+    for (const known of [comparedAt, turnsAt])
+      for (const track of known.keys()) if (track.startsWith(`${namespacedName(old)}/`)) known.delete(track)
   })
-  return { ...shared, passes: new ClusterPasses(shared), comparedAt }
+  return { ...shared, passes: new ClusterPasses(shared), comparedAt, turnsAt }
 }
 
 export async function keepFromDrifting(loop: DriftLoop, key: string, { signal }: ReconcileContext): Promise<Outcome> {
@@ -52,7 +58,7 @@ export async function keepFromDrifting(loop: DriftLoop, key: string, { signal }:
   // Negative: the clock was set back, and would put this off.
   if (sinceMs >= 0 && sinceMs < everyMs) return requeueAfter(everyMs - sinceMs)
   loop.comparedAt.set(track, clock.now())
-  for (const [name, report] of await loop.passes.keep(work, await ordersOf(loop, work)))
+  for (const [name, report] of await loop.passes.keep(work, await ordersOf(loop, work, track)))
     recordEvents(events, release, name, report)
   return requeueAfter(everyMs)
 }
@@ -68,21 +74,50 @@ function workOf(loop: DriftLoop, written: Release, signal: AbortSignal): Work | 
 }
 
 /** The clusters that the Release has left or not reached; those between are read and applied to in each of its own passes. */
-async function ordersOf(loop: DriftLoop, work: Work): Promise<Orders> {
+async function ordersOf(loop: DriftLoop, work: Work, track: string): Promise<Orders> {
   const { release } = work
   const newest = await rendering(loop, work)
   // Its own loop reports that.
   if ('problem' in newest) return new Map()
+  // One that is not in memory costs a render, so one of these has its turn in each comparison: the one that had it longest ago.
+  const standing = standingClusters(chainNow(loop, release), release)
+  const [had, now] = [loop.turnsAt.get(track), loop.context.clock.monotonic()]
+  const turnAt = new Map(standing.map(([{ spec }]) => [spec.commit, had?.get(spec.commit) ?? Number.NEGATIVE_INFINITY]))
+  loop.turnsAt.set(track, turnAt)
+  const at = ([{ spec }]: (typeof standing)[number]): number => turnAt.get(spec.commit) ?? 0
+  const turns = standing.toSorted((a, b) => (at(a) < at(b) ? -1 : at(a) > at(b) ? 1 : 0))
+  const aside = { render: loop.renders.renderAside.bind(loop.renders) }
   const orders = new Map<string, { work: Work; rendered: Rendering }>()
   for (const name of settledClusters(release)) orders.set(name, { work, rendered: newest })
-  for (const [from, names] of standingClusters(chainNow(loop, release), release)) {
+  let isRendered = false
+  for (const [from, names] of turns) {
+    const { commit } = from.spec
+    if (!loop.renders.isKept(work.source, commit)) {
+      if (isRendered) continue
+      isRendered = true
+    }
+    turnAt.set(commit, now)
     const own: Work = { ...work, release: from, awaited: release }
-    const rendered = await rendering(loop, own)
-    // The source has changed since then: unknown never disrupts.
-    if ('problem' in rendered) continue
-    for (const name of names) orders.set(name, { work: own, rendered: withoutMoved(rendered, newest, name) })
+    // The source may have changed since then: unknown never disrupts, nor does it hold up the other clusters.
+    const rendered = await rendering({ sources: loop.sources, renders: aside }, own).catch((error: unknown) => {
+      work.signal.throwIfAborted()
+      return { problem: printableLine(messageOf(error)) }
+    })
+    if ('problem' in rendered) recordUnchecked(loop, release, names, rendered.problem)
+    else for (const name of names) orders.set(name, { work: own, rendered: withoutMoved(rendered, newest, name) })
   }
   return orders
+}
+
+function recordUnchecked(
+  { context }: DriftLoop,
+  release: Release,
+  [first = '', ...others]: readonly string[],
+  why: string,
+) {
+  const names = others.length === 0 ? first : `${first} and ${counted(others.length, 'other cluster')}`
+  const note = shortened(`${names}: not compared until this release reaches it: ${why}`, 1_000)
+  context.events.record(release, { type: 'Warning', reason: 'DriftUnchecked', action: 'Apply', note })
 }
 
 /** The hub gets the Clusters of others in their turns, and is compared once these are over. What a failed or reverted Release brought is for a person or a revert. */
@@ -109,7 +144,7 @@ export function standingClusters(
     if (from !== undefined) standing.set(from, [...(standing.get(from) ?? []), name])
   }
   const kept = [...standing].filter(([from]) => !isGivenUp(from, chain.slice(chain.indexOf(from))))
-  return kept.toSorted(([, a], [, b]) => b.length - a.length).slice(0, MOST_STANDING)
+  return kept.toSorted(([, a], [, b]) => b.length - a.length)
 }
 
 /** What the newest commit declares in another track or for the hub may be there already, with other content. */

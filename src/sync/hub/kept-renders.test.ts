@@ -24,12 +24,13 @@ const there = (kept: KeptRenders<Made>, names: string): string =>
     .filter(([source = '', commit = '']) => kept.get(source, commit) !== undefined)
     .join(' ')
 
-test('of many sources all are kept while they are small, and of each the newest eight', async () => {
+test('of many sources all are kept while they are small, and of each the newest sixteen', async () => {
   const many = 'abcdefghijklmnopqrst'.split('').map((source) => `${source}1`)
   const kept = await filled(4_096, Object.fromEntries(many.map((name) => [name, 100])))
   expect(there(kept, many.join(' '))).toBe(many.join(' '))
-  const one = await filled(4_096, { a0: 1, b0: 1, a1: 1, a2: 1, a3: 1, a4: 1, a5: 1, a6: 1, a7: 1, a8: 1 })
-  expect(there(one, 'a0 a1 a8 b0')).toBe('a1 a8 b0')
+  const names = 'a0 b0 a1 a2 a3 a4 a5 a6 a7 a8 a9 aa ab ac ad ae af ag'.split(' ')
+  const one = await filled(4_096, Object.fromEntries(names.map((name) => [name, 1])))
+  expect(there(one, 'a0 a1 ag b0')).toBe('a1 ag b0')
 })
 
 test('large ones are dropped, the one first that was asked for longest ago, and two are kept whatever their size', async () => {
@@ -40,6 +41,22 @@ test('large ones are dropped, the one first that was asked for longest ago, and 
   await more
   expect(there(kept, 'a1 a2 b1 b2')).toBe('a1 b1 b2')
   expect(there(await filled(1_000, { a1: 5_000, a2: 5_000, a3: 5_000 }), 'a1 a2 a3')).toBe('a2 a3')
+})
+
+test('one aside drives no other out, and goes first', async () => {
+  const kept = await filled(1_000, { a1: 300, a2: 300 })
+  const aside = made(300)
+  kept.add('a', '0', aside, true)
+  await aside
+  expect(kept.get('a', '0', true)).toBe(aside)
+  const more = made(300)
+  kept.add('a', '3', more)
+  await more
+  expect([kept.has('a', '0'), there(kept, 'a1 a2 a3')]).toEqual([false, 'a1 a2 a3'])
+  const late = made(300)
+  kept.add('a', '9', late, true)
+  await late
+  expect([kept.has('a', '9'), there(kept, 'a1 a2 a3')]).toEqual([false, 'a1 a2 a3'])
 })
 
 test('one that failed counts little, and only itself is dropped', async () => {

@@ -4,8 +4,8 @@
 const LEAST_BYTES = 64 * 1024
 /** A source's render and the previous one are compared with each other. */
 const LEAST_KEPT = 2
-/** Limit for one source: the newest, the one before, and a few that still roll out. */
-const MOST_EACH = 8
+/** Limit for one source: the newest, the one before, and a few that still roll out, in each of its tracks. */
+const MOST_EACH = 16
 
 interface Entry<T> {
   readonly source: string
@@ -25,19 +25,27 @@ export class KeptRenders<T> {
     this.#sizeOf = sizeOf
   }
 
-  get(source: string, commit: string): Promise<T> | undefined {
+  /** Aside: it goes before all others, and drives none of them out. */
+  get(source: string, commit: string, isAside = false): Promise<T> | undefined {
     const key = renderKey(source, commit)
     const entry = this.#entries.get(key)
-    if (entry === undefined) return undefined
+    if (entry === undefined || isAside) return entry?.made
     this.#entries.delete(key)
     this.#entries.set(key, entry)
     return entry.made
   }
 
-  add(source: string, commit: string, made: Promise<T>): void {
+  has(source: string, commit: string): boolean {
+    return this.#entries.has(renderKey(source, commit))
+  }
+
+  add(source: string, commit: string, made: Promise<T>, isAside = false): void {
     const key = renderKey(source, commit)
     const entry = { source, made, bytes: LEAST_BYTES }
+    const others = [...this.#entries]
+    if (isAside) this.#entries.clear()
     this.#entries.set(key, entry)
+    if (isAside) for (const [other, each] of others) this.#entries.set(other, each)
     this.#bytes += entry.bytes
     const own = [...this.#entries].filter(([, each]) => each.source === source)
     for (const [oldKey, old] of own.slice(0, -MOST_EACH)) this.#remove(oldKey, old)

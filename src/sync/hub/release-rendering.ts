@@ -21,7 +21,7 @@ export interface Rendering {
 
 /** After a restart the commit is rendered again; the result must equal the Release's content. */
 export async function rendering(
-  { renders, sources }: Pick<HubShared, 'renders' | 'sources'>,
+  { renders, sources }: Pick<HubShared, 'sources'> & { readonly renders: Pick<HubShared['renders'], 'render'> },
   { release, source }: Pick<Work, 'release' | 'source'>,
 ): Promise<Rendering | { readonly problem: string }> {
   try {

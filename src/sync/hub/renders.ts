@@ -110,16 +110,30 @@ export class Renders {
     }
   }
 
+  /** Whether it costs nothing to render it now: it is in memory, or failed a moment ago. */
+  isKept(source: FleetSource, commit: string): boolean {
+    return this.#rendered.has(keptFor(source), commit)
+  }
+
   /** For a source that was fetched before, or is local. */
-  async render(source: FleetSource, commit: string, signal?: AbortSignal): Promise<Rendered> {
+  render(source: FleetSource, commit: string, signal?: AbortSignal): Promise<Rendered> {
+    return this.#rendering(source, commit, false, signal)
+  }
+
+  /** Like `render`, for commits that are needed less than others: these stay in memory. */
+  renderAside(source: FleetSource, commit: string): Promise<Rendered> {
+    return this.#rendering(source, commit, true)
+  }
+
+  async #rendering(source: FleetSource, commit: string, isAside: boolean, signal?: AbortSignal): Promise<Rendered> {
     const { spec } = source
     const remote = isLocal(spec.url) ? undefined : await this.#copyWith(source, commit)
     const from = remote ?? (await this.#fetched(source))
-    const key = `${readerOf(source)}\n${decryptedFor(source)}\n${spec.path}`
-    const known = this.#rendered.get(key, commit)
+    const key = keptFor(source)
+    const known = this.#rendered.get(key, commit, isAside)
     if (known !== undefined) return known
     const made = this.#render(source, from, commit, signal)
-    this.#rendered.add(key, commit, made)
+    this.#rendered.add(key, commit, made, isAside)
     made.then(
       ({ targets }) => this.#tryAgain(() => this.#rendered.drop(key, commit, made), targets),
       (error: unknown) => this.#forget(() => this.#rendered.drop(key, commit, made), error),
@@ -271,6 +285,8 @@ const decryptedFor = (source: FleetSource): string =>
   source.spec.decryption === undefined
     ? ''
     : `${namespacedName(source)} ${source.spec.decryption.requirePlaces === true ? 'places' : ''}`
+
+const keptFor = (source: FleetSource): string => `${readerOf(source)}\n${decryptedFor(source)}\n${source.spec.path}`
 
 /** A source with the program's own credentials shares its copies with earlier ones. */
 const readerOf = (source: FleetSource): string =>
