@@ -30,7 +30,7 @@ import { rest } from './connections.ts'
 import { inTime } from './in-time.ts'
 import { passShare } from './pass-share.ts'
 import type { Rendering } from './release-rendering.ts'
-import { chainNow, type Work } from './release-work.ts'
+import { chainAt, type Work } from './release-work.ts'
 import type { HubCaches, HubShared } from './shared.ts'
 
 type Shared = Pick<
@@ -186,7 +186,7 @@ export class ClusterPasses {
     try {
       const connection = await this.connectTo(work, name, signal)
       const report = await locks.run(`${name}/${namespacedName(source)}/${track}`, async () => {
-        const chain = chainNow(this.#shared, release)
+        const chain = chainAt(this.#shared, release, name)
         if (!isInForce(work, chain, name, isSettled)) return undefined
         return applyToCluster(connection, {
           ...applying,

@@ -33,5 +33,16 @@ export const chainNow = (
 ): readonly Release[] =>
   chainOf(releasesIn(releases.list(), metadata.namespace), spec).map((r) => ofClustersNow(clusters, r))
 
+/** The same for one cluster: asked once for each of a thousand in every pass. */
+export const chainAt = (
+  { releases, clusters }: Pick<HubCaches, 'releases' | 'clusters'>,
+  { metadata, spec }: Release,
+  cluster: string,
+): readonly Release[] =>
+  chainOf(releasesIn(releases.list(), metadata.namespace), spec).map((r) => {
+    const own = r.status?.clusters?.filter(({ name }) => name === cluster)
+    return ofClustersNow(clusters, own === undefined ? r : { ...r, status: { ...r.status, clusters: own } })
+  })
+
 export const ofClustersNow = (clusters: HubCaches['clusters'], release: Release): Release =>
   ofLiveClusters(release, (name) => clusters.get({ namespace: release.metadata.namespace, name }))
