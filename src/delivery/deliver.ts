@@ -26,10 +26,10 @@ export interface DeliveryOrder {
   /** Recorded objects that another delivery of the same owner applies or deletes. They are neither read nor touched, and their entries stay. */
   readonly skips?: (ref: ObjectRef) => boolean
   /**
-   * Only what is recorded exactly as declared is put back. Nothing else is read or touched, and its entry stays. `Earlier`: other tracks may have gone on since
-   * then, and keep what they have recorded.
+   * Only what is recorded exactly as declared is put back. Nothing else is read or touched, and its entry stays. Of a commit that is not the newest: the later
+   * ones. What another track brought or deleted here since then is left alone.
    */
-  readonly restoresOnly?: 'Newest' | 'Earlier' | undefined
+  readonly restoresOnly?: 'Newest' | ReadonlySet<string> | undefined
   /** Digests of approved deletions. */
   readonly approved: ReadonlySet<string>
   /** Absent if no Defender counts the target: an approval alone decides. */
@@ -85,7 +85,8 @@ export async function deliver(
     })
   const before = await read()
   if (restoresOnly !== undefined) desired = asRecorded(desired, before.inventory)
-  if (restoresOnly === 'Earlier') desired = desired.filter(({ ref }) => !before.otherTracks.has(refText(ref)))
+  if (typeof restoresOnly === 'object')
+    desired = desired.filter(({ ref }) => !isMoved(refText(ref), before, restoresOnly))
   const planWith = (permitted: ReadonlySet<string>): ClusterPlan =>
     planCluster(
       {
@@ -120,6 +121,11 @@ export async function deliver(
 function asRecorded(desired: readonly DesiredObject[], inventory: readonly InventoryRef[]): readonly DesiredObject[] {
   const recorded = new Map(inventory.map((ref) => [refText(ref), ref.digest]))
   return desired.filter(({ ref, digest }) => recorded.get(refText(ref)) === shortDigest(digest))
+}
+
+function isMoved(ref: string, { otherTracks, live }: Observed, later: ReadonlySet<string>): boolean {
+  const there = live.get(ref)
+  return otherTracks.has(ref) || (typeof there === 'object' && later.has(there.commit ?? ''))
 }
 
 /** Whether the server accepted all deletions. */

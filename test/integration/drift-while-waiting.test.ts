@@ -152,3 +152,33 @@ test('what a later commit deleted by another track does not come back, and is re
     (await b.client('prod').list(inventory)).items.flatMap(({ spec }) => spec.refs.map((ref) => ref.name)).toSorted()
   await whileTimePasses(b, 2 * MINUTE_MS, recorded, (names) => names.join(' ') === 'f other')
 })
+
+test('what a later commit changed by another track is not put back once it belongs to the first track again', async () => {
+  bench = await syncBench(['test', 'prod'], { tracks: TRACKS })
+  const b = bench
+  const fast = `config('f', '1', { fast: 'yes' })`
+  await b.start()
+  await released(b, `config('settings', '1'); config('other', '1'); ${fast}`)
+  const moved = b.repository.commit(fleet(`config('settings', '2', { fast: 'yes' }); config('other', '1'); ${fast}`))
+  await eventually(
+    () => statusOf(b, moved, 'fast'),
+    (s) => s?.phase === 'Succeeded',
+  )
+  const back = b.repository.commit(fleet(`config('settings', '3'); config('other', '2'); ${fast}`))
+  await eventually(
+    () => statusOf(b, back, 'fast'),
+    (s) => s?.phase === 'Succeeded',
+  )
+  await eventually(
+    () => versionIn(b, 'test', 'settings'),
+    (v) => v === '3',
+  )
+  await edit(b, 'other')
+  await whileTimePasses(
+    b,
+    2 * MINUTE_MS,
+    () => versionIn(b, 'prod', 'other'),
+    (v) => v === '1',
+  )
+  expect(await versionIn(b, 'prod', 'settings')).toBe('2')
+})

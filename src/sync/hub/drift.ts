@@ -8,11 +8,10 @@ import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
-import { refText } from '#delivery/object-ref.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
-import { standingIn } from '../release/chain.ts'
+import { commitsAfter, releasesIn, standingIn } from '../release/chain.ts'
 import { openClusters } from '../release/release-seen.ts'
-import { HUB, LEAVING } from '../release/tracks.ts'
+import { HUB } from '../release/tracks.ts'
 import { isReverted } from '../revert/policy.ts'
 import { ClusterPasses, type Orders, settledIn } from './release-apply.ts'
 import { type Rendering, rendering } from './release-rendering.ts'
@@ -77,8 +76,6 @@ function workOf(loop: DriftLoop, written: Release, signal: AbortSignal): Work | 
 async function ordersOf(loop: DriftLoop, work: Work, track: string): Promise<Orders> {
   const { release } = work
   const newest = await rendering(loop, work)
-  // Its own loop reports that.
-  if ('problem' in newest) return new Map()
   // One that is not in memory costs a render, so one of these has its turn in each comparison: the one that had it longest ago.
   const standing = standingClusters(chainNow(loop, release), release)
   const [had, now] = [loop.turnsAt.get(track), loop.context.clock.monotonic()]
@@ -88,7 +85,9 @@ async function ordersOf(loop: DriftLoop, work: Work, track: string): Promise<Ord
   const turns = standing.toSorted((a, b) => (at(a) < at(b) ? -1 : at(a) > at(b) ? 1 : 0))
   const aside = { render: loop.renders.renderAside.bind(loop.renders) }
   const orders = new Map<string, { work: Work; rendered: Rendering }>()
-  for (const name of settledClusters(release)) orders.set(name, { work, rendered: newest })
+  // Its own loop reports a problem.
+  if (!('problem' in newest)) for (const name of settledClusters(release)) orders.set(name, { work, rendered: newest })
+  const all = releasesIn(loop.releases.list(), release.metadata.namespace)
   let isRendered = false
   for (const [from, names] of turns) {
     const { commit } = from.spec
@@ -97,14 +96,14 @@ async function ordersOf(loop: DriftLoop, work: Work, track: string): Promise<Ord
       isRendered = true
     }
     turnAt.set(commit, now)
-    const own: Work = { ...work, release: from, awaited: release }
+    const own: Work = { ...work, release: from, awaited: { release, later: commitsAfter(all, from) } }
     // The source may have changed since then: unknown never disrupts, nor does it hold up the other clusters.
     const rendered = await rendering({ sources: loop.sources, renders: aside }, own).catch((error: unknown) => {
       work.signal.throwIfAborted()
       return { problem: printableLine(messageOf(error)) }
     })
     if ('problem' in rendered) recordUnchecked(loop, release, names, rendered.problem)
-    else for (const name of names) orders.set(name, { work: own, rendered: withoutMoved(rendered, newest, name) })
+    else for (const name of names) orders.set(name, { work: own, rendered })
   }
   return orders
 }
@@ -145,13 +144,4 @@ export function standingClusters(
   }
   const kept = [...standing].filter(([from]) => !isGivenUp(from, chain.slice(chain.indexOf(from))))
   return kept.toSorted(([, a], [, b]) => b.length - a.length)
-}
-
-/** What the newest commit declares in another track or for the hub may be there already, with other content. */
-function withoutMoved(rendered: Rendering, newest: Rendering, name: string): Rendering {
-  const target = rendered.targets.get(name)
-  if (target === undefined || target === LEAVING) return rendered
-  const moved = new Set([...newest.elsewhere(name), ...newest.declaredFor(HUB)])
-  const objects = target.objects.filter(({ ref }) => !moved.has(refText(ref)))
-  return { ...rendered, targets: new Map([[name, { ...target, objects }]]) }
 }

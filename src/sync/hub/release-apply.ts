@@ -165,10 +165,10 @@ export class ClusterPasses {
   #asKept(work: Work, config: ApplyOrder['config']): Pick<ApplyOrder, 'config' | 'restoresOnly'> {
     const { holds, context } = this.#shared
     const { release, awaited } = work
-    const isHeld = isHeldNow(holds.list(), { ...work, release: awaited ?? release }, context.clock.now())
+    const isHeld = isHeldNow(holds.list(), { ...work, release: awaited?.release ?? release }, context.clock.now())
     return {
       config: isHeld ? { ...config, hold: 'DriftAndPrune' } : config,
-      restoresOnly: awaited !== undefined ? 'Earlier' : release.status?.phase === 'Succeeded' ? undefined : 'Newest',
+      restoresOnly: awaited?.later ?? (release.status?.phase === 'Succeeded' ? undefined : 'Newest'),
     }
   }
 
@@ -237,7 +237,7 @@ function isInForce(
   isSettled: boolean,
 ): boolean {
   const newest = chain.at(-1)
-  if (newest === undefined || newest.metadata.name !== (awaited ?? release).metadata.name) return false
+  if (newest === undefined || newest.metadata.name !== (awaited?.release ?? release).metadata.name) return false
   if (awaited !== undefined) return standingIn(chain, newest, cluster)?.metadata.name === release.metadata.name
   return !isSettled || settledIn(newest).has(cluster)
 }

@@ -16,8 +16,8 @@ export interface Work {
   readonly budgetExempt?: ReadonlySet<string>
   /** A hold on the release or its source, from which it is not exempt. */
   readonly isHeld?: boolean
-  /** The newest Release, where it has not begun: `release` is what a cluster has until then. */
-  readonly awaited?: Release
+  /** The newest Release, where it has not begun: `release` is what a cluster has until then. With the commits after that. */
+  readonly awaited?: { readonly release: Release; readonly later: ReadonlySet<string> }
 }
 
 /** The name of the Release that supersedes this one. Reads only the order of the Releases: cheap enough to ask before each write. */

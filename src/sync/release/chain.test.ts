@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
-import { chainOf, previousOf, reachedBefore, releaseName, releasesToForget, sameDigests, standingIn } from './chain.ts'
+import {
+  chainOf,
+  commitsAfter,
+  previousOf,
+  reachedBefore,
+  releaseName,
+  releasesToForget,
+  sameDigests,
+  standingIn,
+} from './chain.ts'
 import { defined } from '#lib/defined.ts'
 
 const release = (name: string, previous?: string, status?: ReleaseStatus): Release => ({
@@ -32,6 +41,25 @@ test('releases that name each other in a circle still come to an end', () => {
 
 test('a chain whose start was forgotten begins later', () => {
   expect(names(chainOf([release('c', 'b'), release('d', 'c')], of))).toEqual(['c', 'd'])
+})
+
+test('the commits after a release are those of all tracks of its source, without what came before it in its own', () => {
+  const made = (name: string, commit: string, second: number, more: object): Release => {
+    const one = release(name)
+    const creationTimestamp = `2026-01-31T12:00:0${second}Z`
+    return { ...one, metadata: { ...one.metadata, creationTimestamp }, spec: { ...one.spec, commit, ...more } }
+  }
+  const own = made('b', 'two', 2, { previous: 'a' })
+  const all = [
+    made('a', 'one', 2, {}),
+    own,
+    made('c', 'three', 2, { previous: 'b' }),
+    made('old', 'zero', 1, { track: 'fast' }),
+    made('same', 'two', 2, { track: 'fast' }),
+    made('new', 'four', 3, { track: 'fast' }),
+    made('other', 'five', 3, { source: 'other' }),
+  ]
+  expect([...commitsAfter(all, own)].toSorted()).toEqual(['four', 'three'])
 })
 
 test('the same commit a second time gets a name of its own', () => {

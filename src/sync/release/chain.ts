@@ -102,6 +102,16 @@ function lastTouched(chain: readonly Release[], of: Release, cluster: string): n
   })
 }
 
+/** The commits that the source went on to after the Release, in any of its tracks. */
+export function commitsAfter(all: readonly Release[], { metadata, spec }: Release): ReadonlySet<string> {
+  const chain = chainOf(all, spec)
+  const at = chain.findIndex((r) => r.metadata.name === metadata.name)
+  const until = new Set(chain.slice(0, at + 1).map((r) => r.spec.commit))
+  // Creation times have only whole seconds.
+  const later = all.filter((r) => r.spec.source === spec.source && createdMs(r) >= createdMs({ metadata }))
+  return new Set(later.map((r) => r.spec.commit).filter((commit) => !until.has(commit)))
+}
+
 /**
  * What reverts go back to: the commit followed before, or, if that one did not reach all of its clusters, the last one that did. Undefined: none is known.
  */
