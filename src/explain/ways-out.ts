@@ -208,7 +208,7 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   PruneGuard: operator('approves the deletions', 'kubenode approve OBJECT --reason WHY'),
   StillReferenced: author('no longer refers to it', WHY),
   DriftDetected: operator('puts back what was edited', 'kubenode trace OBJECT'),
-  DriftUnchecked: operator('lets the release go on, or restores the settings of its source', WHY),
+  DriftUnchecked: operator('lets the release continue, or restores the settings of its source', WHY),
   UncommittedChange: operator('puts it back or commits it', 'kubenode put-back OBJECT'),
   UpToDate: nobody,
   StageWaiting: itself,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import { DIGEST_OF_NOTHING } from '../release/tracks.ts'
@@ -91,7 +92,7 @@ describe('a comparison', () => {
       })),
     }),
     metadata: { name, namespace: 'n', creationTimestamp: '2026-01-01T00:00:00Z' },
-    spec: { ...release({}).spec, commit: `of ${name}`, digests, ...(previous !== undefined && { previous }) },
+    spec: { ...release({}).spec, commit: `of ${name}`, digests, ...defined({ previous }) },
   })
 
   /** Each cluster waits with another commit. */

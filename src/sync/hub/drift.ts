@@ -97,7 +97,7 @@ async function ordersOf(loop: DriftLoop, work: Work, track: string): Promise<Ord
     }
     turnAt.set(commit, now)
     const own: Work = { ...work, release: from, awaited: { release, later: commitsAfter(all, from) } }
-    // The source may have changed since then: unknown never disrupts, nor does it hold up the other clusters.
+    // The source may have changed since then: unknown never disrupts, and it does not block the other clusters.
     const rendered = await rendering({ sources: loop.sources, renders: aside }, own).catch((error: unknown) => {
       work.signal.throwIfAborted()
       return { problem: printableLine(messageOf(error)) }

@@ -102,7 +102,7 @@ function lastTouched(chain: readonly Release[], of: Release, cluster: string): n
   })
 }
 
-/** The commits that the source went on to after the Release, in any of its tracks. */
+/** The commits of the source's later Releases, in any of its tracks. */
 export function commitsAfter(all: readonly Release[], { metadata, spec }: Release): ReadonlySet<string> {
   const chain = chainOf(all, spec)
   const at = chain.findIndex((r) => r.metadata.name === metadata.name)
