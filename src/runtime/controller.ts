@@ -50,7 +50,7 @@ export interface ControllerState {
   readonly inWork: number
   /** Keys whose reconcile ignored its signal and is still running. */
   readonly hung: readonly string[]
-  /** Monotonic time of the last outcome, or of the last time the queue was empty. */
+  /** Monotonic time at which a key was last taken or finished, or the queue was last empty. */
   readonly lastProgressAt: number
 }
 
@@ -123,6 +123,15 @@ export class Controller {
     return this.#queue.processing === 0
   }
 
+  /** After this, even a reconcile that ignores its signal has given its worker back. */
+  get longestTurnMs(): number {
+    return this.#timeoutMs + ABORT_GRACE_MS
+  }
+
+  get #timeoutMs(): number {
+    return this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS
+  }
+
   state(): ControllerState {
     const isWaiting = this.#queue.length === 0 && this.#queue.processing === this.#hung.size
     return {
@@ -147,10 +156,11 @@ export class Controller {
   async #turn(key: string): Promise<void> {
     const { clock } = this.#options
     const startedAt = clock.monotonic()
+    this.#lastProgressAt = startedAt
     const abort = new AbortController()
     const unfollow = followSignal(abort, this.#stop.signal)
     const running = this.#guarded(key, abort.signal).finally(unfollow)
-    const timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS
+    const timeoutMs = this.#timeoutMs
 
     const first = await raceWith(clock, timeoutMs, running, this.#stop.signal)
     if (first.settled) return this.#finish(key, first.value, startedAt)

@@ -1,6 +1,7 @@
 import { coreKind } from '#kube/core-kinds.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { createInformer } from '#kube/informer.ts'
+import { defined } from '#lib/defined.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
@@ -16,7 +17,7 @@ import { supervise } from './supervision.ts'
 const nodeType = coreKind('Node')
 
 /** A whole program: one cache, one controller, and everything that looks after them. */
-function program(reconcile: () => Promise<typeof done> = async () => done) {
+function program(reconcile: (clock: VirtualClock) => Promise<typeof done> = async () => done, timeoutMs?: number) {
   const clock = new VirtualClock()
   const random = seededRandom(1)
   const log = silentLogger
@@ -25,7 +26,15 @@ function program(reconcile: () => Promise<typeof done> = async () => done) {
   const metrics = createMetrics()
   const supervision = supervise({ clock, log, health, metrics })
   const nodes = createInformer({ client: fake.client({ actor: 'program' }), type: nodeType, clock, random })
-  const controller = new Controller({ name: 'node', reconcile, clock, random, log, workers: 1 })
+  const controller = new Controller({
+    name: 'node',
+    reconcile: () => reconcile(clock),
+    clock,
+    random,
+    log,
+    workers: 1,
+    ...defined({ timeoutMs }),
+  })
   nodes.addHandler((old, now) => controller.enqueue((now ?? old)?.metadata.name ?? ''))
   const manager = new Manager({
     clock,
@@ -99,6 +108,24 @@ test('an idle program is neither stalled nor dead, however long nothing happens'
   await clock.advance(6 * 3_600_000)
   expect([health.ready(), health.live().ok]).toMatchObject([{ ok: true }, true])
   terminate()
+  await running
+})
+
+test('a loop whose reconciles take as long as they may is not dead, also after hours without one', async () => {
+  const WHOLE_MS = 180_000
+  const { clock, health, plant, run, terminate } = program(async (clock) => {
+    await clock.sleep(WHOLE_MS)
+    return done
+  }, WHOLE_MS)
+  const running = run()
+  await clock.advance(6 * 3_600_000)
+  for (const name of ['a', 'b', 'c']) plant(name)
+  for (let passed = 0; passed < 4 * WHOLE_MS; passed += 10_000) {
+    await clock.advance(10_000)
+    expect(health.live()).toMatchObject({ ok: true })
+  }
+  terminate()
+  await clock.advance(30_000)
   await running
 })
 

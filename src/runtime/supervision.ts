@@ -18,8 +18,8 @@ interface CachedKind {
 
 /** Bookmarks arrive each minute. A reflector drops a silent connection after at most 2.5 minutes and needs time to reconnect. */
 const WATCH_BOUND_MS = 180_000
-/** Longer than any reconcile with its grace time. */
-const LOOP_BOUND_MS = 120_000
+/** How long a loop may be silent, beyond what its longest reconcile takes. */
+const LOOP_BOUND_MS = 90_000
 
 export interface Supervision {
   readonly watchdog: Watchdog
@@ -107,7 +107,7 @@ function controllerPart(name: string, controller: Controller, watchdog: Watchdog
     name,
     start: () => {
       controller.start()
-      watchdog.watch(name, LOOP_BOUND_MS, () => controller.state().lastProgressAt)
+      watchdog.watch(name, controller.longestTurnMs + LOOP_BOUND_MS, () => controller.state().lastProgressAt)
     },
     stop: async (withinMs) => {
       watchdog.unwatch(name)
