@@ -1,6 +1,7 @@
 // The control plane of a real cluster, where KUBEBUILDER_ASSETS names its programs: each of the four does its part, and nothing is left of it.
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { nodeStatus } from '#agent/node/node-status.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -13,7 +14,7 @@ const WITHIN_MS = 200_000
 const pods = coreKind('Pod')
 const nodes = coreKind('Node')
 
-test('a pod gets its service account and a node, and nothing is left after the end', async (context) => {
+test('a pod gets its service account and a node that runs pods, and nothing is left after the end', async (context) => {
   const why = whyNoPrograms()
   if (why !== undefined) context.skip(`a real control plane: ${why}`)
   const plane = await startControlPlane()
@@ -32,8 +33,24 @@ test('a pod gets its service account and a node, and nothing is left after the e
   expect(processesWith(plane.folder)).toEqual([])
 })
 
-/** Makes a Node without a kubelet, and a pod that tolerates it. */
+/** What an agent reports of a large and idle host that has no kubelet. */
+const ofAgent = nodeStatus(
+  {
+    name: 'n-0',
+    facts: { bootId: 'b', os: 'linux', arch: 'amd64', kernel: '6', hostname: 'n-0', cpus: 64, memoryBytes: 2 ** 38 },
+    address: '192.0.2.1',
+    version: '0.0.0',
+    problems: [],
+    readySince: Date.now(),
+  },
+  Date.now(),
+  { ready: true },
+)
+
+/** Makes a Node without a kubelet beside one of an agent, and a pod that tolerates both. */
 async function placeOfPod(admin: KubeClient): Promise<string> {
+  await admin.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n-0' } })
+  await admin.apply(nodes, ofAgent, { fieldManager: 'agent', subresource: 'status', force: true })
   await admin.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n-1' } })
   const ready = [{ type: 'Ready', status: 'True', reason: 'Test', message: '' }]
   const status = { conditions: ready, allocatable: { cpu: '1', memory: '1Gi', pods: '9' } }

@@ -62,7 +62,8 @@ export function nodeStatus(observed: NodeObservation, now: number, own: { readon
     lastHeartbeatTime: heartbeat,
     lastTransitionTime: timestamp(readySince),
   }
-  const resources = { cpu: String(facts.cpus), memory: String(facts.memoryBytes), pods: '110' }
+  // Nothing here runs pods: a scheduler must not send any until a kubelet has taken the Node over.
+  const resources = { cpu: String(facts.cpus), memory: String(facts.memoryBytes), pods: '0' }
   return {
     apiVersion: 'v1',
     kind: 'Node',
