@@ -389,6 +389,10 @@ export const REASONS = {
   ApprovalsMissing: because('sync', 'The commit changes something that more than one person must agree to.'),
   PlanExceeded: because('sync', 'The commit does something else than the plan that its message names.'),
   RenderFailed: because('sync', 'The fleet code failed; the message contains its error.'),
+  RenderUnavailable: because(
+    'sync',
+    'The fleet code could not be run, which says nothing about the commit; the message says why.',
+  ),
   ApplyFailed: because('sync', 'Some objects were rejected; the message names the first.'),
   PruneGuard: because('sync', 'The commit deletes more than the guard allows; approve the digest of the deletions.'),
   StillReferenced: because('sync', 'The object is still referenced.'),

@@ -204,6 +204,7 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   ApprovalsMissing: operator('approves the commit', 'kubenode approve OBJECT --reason WHY'),
   PlanExceeded: author('names the plan of what it does', 'kubenode plan'),
   RenderFailed: author('corrects the fleet', 'kubenode plan'),
+  RenderUnavailable: operator('removes what keeps the fleet code from running', WHY),
   ApplyFailed: author('corrects or reverts what is refused', WHY),
   PruneGuard: operator('approves the deletions', 'kubenode approve OBJECT --reason WHY'),
   StillReferenced: author('no longer refers to it', WHY),

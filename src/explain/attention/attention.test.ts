@@ -517,6 +517,12 @@ describe('what was called well', () => {
     ],
     ['it is the first', 'RenderFailed', {}, 'a commit corrects the fleet: kubenode plan'],
     [
+      'it could not be rendered here, which no revert changes',
+      'RenderUnavailable',
+      { revert: 'Commit' },
+      'a person removes what keeps the fleet code from running: kubenode why source/fleet',
+    ],
+    [
       'its signer is not trusted, which no revert changes',
       'UnverifiedCommit',
       { revert: 'Commit' },

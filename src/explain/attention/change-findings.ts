@@ -99,11 +99,11 @@ export function refusalOf({ status }: Pick<FleetSource, 'status'>): Refusal | un
   const type = (bad?.type ?? 'SourceVerified') as keyof typeof WAY_OF_A_COMMIT
   const problem = type === 'SourceVerified' ? refused?.message : type === 'Rendered' ? renderErrors?.[0] : undefined
   const message = problem ?? bad?.message ?? ''
+  const how = bad?.reason === 'RenderUnavailable' ? 'cannot render the newest commit' : WAY_OF_A_COMMIT[type]
   const newest = isRead(type) && subject !== undefined ? newestCommitText(status ?? {}) : undefined
   return {
     // Render errors name the commit themselves.
-    how:
-      newest === undefined || message.includes(newest) ? WAY_OF_A_COMMIT[type] : `${WAY_OF_A_COMMIT[type]} ${newest}`,
+    how: newest === undefined || message.includes(newest) ? how : `${how} ${newest}`,
     message,
     reason: bad?.reason ?? refused?.reason ?? '',
     since: bad?.lastTransitionTime,

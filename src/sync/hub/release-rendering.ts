@@ -8,6 +8,7 @@ import { declaredRefs, splitByTrack, targetFor } from '../release/tracks.ts'
 import { withTurns } from '../release/turns.ts'
 import { standingProblem, withinScope } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
+import { renderReason, type RenderReason } from './render-reason.ts'
 import type { Work } from './release-work.ts'
 import type { HubShared } from './shared.ts'
 
@@ -23,11 +24,11 @@ export interface Rendering {
 export async function rendering(
   { renders, sources }: Pick<HubShared, 'sources'> & { readonly renders: Pick<HubShared['renders'], 'render'> },
   { release, source }: Pick<Work, 'release' | 'source'>,
-): Promise<Rendering | { readonly problem: string }> {
+): Promise<Rendering | { readonly problem: string; readonly reason: RenderReason }> {
   try {
     const { targets } = await renders.render(source, release.spec.commit)
     const standing = standingProblem(source, sources.list())
-    if (standing !== undefined) return { problem: numbered(standing) }
+    if (standing !== undefined) return { problem: numbered(standing), reason: 'RenderFailed' }
     const { tracks } = splitByTrack(withinScope(targets, source), source.spec.tracks)
     // A track that the source dropped declares nothing; its Release that deletes everything is still carried out.
     const own = withTurns(tracks.get(release.spec.track) ?? new Map<string, RenderedTarget>(), {
@@ -39,6 +40,7 @@ export async function rendering(
       const target = targetFor(own, name, digest)
       if (target === undefined)
         return {
+          reason: 'RenderFailed',
           problem: tracks.has(release.spec.track)
             ? `commit ${commitText(release.spec.commit, release.spec)} now renders different objects for ${name} than when the Release was created`
             : `the source no longer has track ${release.spec.track}`,
@@ -52,6 +54,6 @@ export async function rendering(
   } catch (error) {
     // A newer commit ended the render, or the process ends: neither is about this Release.
     if (!isKubeNodeError(error) || error.code === syncErrors.KN3001_newer.code) throw error
-    return { problem: printableLine(messageOf(error)) }
+    return { problem: printableLine(messageOf(error)), reason: renderReason(error) }
   }
 }

@@ -91,7 +91,7 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
   const { clock, events } = loop.context
   const rendered = newerThan(loop, release) === undefined ? await rendering(loop, work) : undefined
   if (rendered !== undefined && 'problem' in rendered) {
-    await report(loop, release, { ...release.status }, [stalled('RenderFailed', rendered.problem)], signal)
+    await report(loop, release, { ...release.status }, [stalled(rendered.reason, rendered.problem)], signal)
     return requeueAfter(MISSING_MS)
   }
   const asked = loop.gateReads.read(release, namespacedName(release), pipeline, (name, signal) =>

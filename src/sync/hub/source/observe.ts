@@ -28,6 +28,7 @@ import { commitText, commitTitle } from '#api/protocol/commit-title.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { messagesOf, plansOf, refuseOtherPlan } from './planned.ts'
 import { isExemptRevert, mayExemptReverts } from '../exempt-revert.ts'
+import { renderReason } from '../render-reason.ts'
 import { type Commit, type Declared, type Failure, type HubDone, type Seen, isHubDue } from './seen.ts'
 import type { Trust } from './trust-seen.ts'
 
@@ -222,8 +223,7 @@ async function render(
     }
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
-    const isPlan = error.code === syncErrors.KN7060.code
-    return failure('Rendered', isPlan ? 'PlanExceeded' : 'RenderFailed', messageOf(error))
+    return failure('Rendered', renderReason(error), messageOf(error))
   }
 }
 
