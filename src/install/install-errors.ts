@@ -58,6 +58,10 @@ export const installErrors = errorTable({
     text: 'namespace {namespace} is still being deleted: {why}',
     next: 'wait until it no longer exists, then run the command again; where something holds it, kubectl get namespace {namespace} -o yaml names it',
   },
+  KN1442_webhook: {
+    text: 'namespace {namespace} is still being deleted: {why}',
+    next: 'its deletion does not end by itself: the Defender that answers this webhook is gone with it; run kubectl delete validatingwebhookconfigurations kubenode.io, then this command again; an installation registers the webhook again',
+  },
   KN1412: {
     text: 'persistentvolumeclaim {claim} gets no volume: {why}',
     next: '{remedy}',
@@ -136,7 +140,7 @@ export const installErrors = errorTable({
   },
   KN1432: {
     text: 'not ready: {why}',
-    next: 'kubectl -n {namespace} describe pods shows why',
+    next: 'kubectl -n {namespace} describe replicasets,pods shows why',
   },
   KN1433: {
     text: 'cannot use these settings: {why}',

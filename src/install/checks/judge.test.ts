@@ -86,6 +86,14 @@ test.each<[string, Partial<CheckSeen>, string]>([
   ['a second installation', { elsewhere: { value: [deployment('kubenode-sync', 'ops')] } }, 'KN1415'],
 ])('%s', (_, seen, code) => expect(codes(seen)).toEqual([code]))
 
+test('a namespace that only the webhook of the lost Defender holds names what ends that', () => {
+  const why =
+    'Failed to delete all resource types, 1 remaining: Internal error occurred: failed calling webhook "fleetsources.deletions.kubenode.io": service "kubenode-webhook" not found'
+  const ending = { value: [{ namespace: 'kubenode-system', why }] }
+  const [only] = failures(judge({ ...healthy, ending }, wanted))
+  expect(only?.text).toContain('kubectl delete validatingwebhookconfigurations kubenode.io')
+})
+
 describe('control planes of Clusters', () => {
   const hosted = (flavor: 'embedded' | 'kubernetes', version: string, isMade = true) => ({
     name: `fleet/${flavor}`,

@@ -161,13 +161,20 @@ const remediators: Judge = (seen) =>
       : failed('remediators', installErrors.KN1410({ names: named(names) })),
   )
 
+/** As an API server says it of a webhook of ours that guards deletions. */
+const isHeldByWebhook = (why: string): boolean => /failed calling webhook "[a-z.]+\.kubenode\.io"/.test(why)
+
 const namespaces: Judge = (seen) => [
   ...read('namespace', seen.foreignObjects, (foreignObjects) =>
     foreignObjects.length === 0
       ? passed('namespace', `${SYSTEM_NAMESPACE} is free or ours`)
       : failed('namespace', installErrors.KN1411({ namespace: SYSTEM_NAMESPACE, what: named(foreignObjects) })),
   ),
-  ...read('namespace', seen.ending, (ending) => ending.map((one) => failed('namespace', installErrors.KN1442(one)))),
+  ...read('namespace', seen.ending, (ending) =>
+    ending.map((one) =>
+      failed('namespace', isHeldByWebhook(one.why) ? installErrors.KN1442_webhook(one) : installErrors.KN1442(one)),
+    ),
+  ),
 ]
 
 const elsewhere: Judge = (seen) =>

@@ -92,7 +92,7 @@ export const gitErrors = errorTable({
   },
   KN7024: {
     text: 'cannot fetch {url}: the certificate of the server is not trusted: {why}',
-    next: 'correct the certificate, or put the authority that signs it into ca.crt of the Secret of spec.secretRef',
+    next: 'correct the certificate, or put the authority that signs it into ca.crt of the Secret of spec.secretRef, which kubenode bootstrap --ca FILE does',
   },
   KN7025: {
     text: 'cannot fetch {url}: the server redirects to another address, and sync follows no redirects',
