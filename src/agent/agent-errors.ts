@@ -46,6 +46,10 @@ export const agentErrors = errorTable({
     text: 'cannot fetch {place}: {why}',
     next: 'retried automatically',
   },
+  KN8010_authority: {
+    text: 'cannot fetch {place}: another authority signed the certificate of {origin} than the one that this host joined with ({why})',
+    next: 'put the earlier Secret kubenode-artifacts-tls back, or let the host join again: kubenode machine readmit NAME --token, then the line of kubenode machine join-command NAME; another server that answers there gives this too',
+  },
   KN8011: {
     text: 'cannot fetch {place}: it is outside the artifact base and not from an allowed origin',
     next: "add {origin} to the agent's allowed origins",

@@ -1,9 +1,11 @@
 // Downloads from all kinds of misbehaving servers: the result is the complete artifact, or an error with instructions.
 import { once } from 'node:events'
 import http from 'node:http'
+import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { artifactFile, nodeDir } from '../node-dir.ts'
 import { bringArtifact, type Artifact } from './artifact.ts'
@@ -224,5 +226,26 @@ describe('F32 a place that', () => {
     expect((await bring((_q, r) => void r.writeHead(500).end(), { files })).got).toBe(true)
     await files.remove(artifactFile(dir, sha256))
     expect((await bring((_q, r) => void r.writeHead(500).end(), { files })).got).toBe(false)
+  })
+})
+
+test.each([
+  ['the pinned authority was made again', true, 'kubenode machine readmit'],
+  ['the host pins none', false, 'retried automatically'],
+])('a server of another authority, where %s, names the way back', async (_, isPinned, says) => {
+  const validity = { now: Date.now(), days: 1 }
+  const [earlier, now] = [newAuthority('artifacts', validity), newAuthority('artifacts', validity)]
+  const pair = issueCertificate(now, { subject: { commonName: 'a' }, validity, usage: 'server', hosts: ['127.0.0.1'] })
+  const served = https.createServer({ key: pair.key, cert: pair.certificate }, (_q, r) => void r.end(whole))
+  server = served
+  served.listen(0, '127.0.0.1')
+  await once(served, 'listening')
+  const base = `https://127.0.0.1:${(served.address() as AddressInfo).port}/`
+  const fetcher = createFetcher({ base, idleMs: IDLE_MS, ...(isPinned && { ca: earlier.certificate }) })
+  const brought = bringArtifact({ files: new MemoryFiles(), dir, fetcher }, artifact(), new AbortController().signal)
+  await expect(brought).rejects.toMatchObject({
+    code: 'KN8010',
+    retry: 'later',
+    message: expect.stringContaining(says),
   })
 })

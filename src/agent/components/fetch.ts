@@ -44,6 +44,19 @@ const failed = (place: string, why: string, cause?: unknown) =>
     ...defined({ cause }),
   })
 
+/** What TLS says of a chain that does not end at the pinned authority. */
+const UNTRUSTED: ReadonlySet<unknown> = new Set([
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'CERT_SIGNATURE_FAILURE',
+])
+
+const notPinned = (place: string, origin: string, cause: unknown) =>
+  new KubeNodeError(agentErrors.KN8010_authority({ place, origin, why: messageOf(cause) }), { retry: 'later', cause })
+
 export function createFetcher(options: FetcherOptions): Fetcher {
   const { base, ca, allowedOrigins = [], idleMs = IDLE_MS, clock = systemClock } = options
   const agents = agentsFor(options.proxy)
@@ -81,7 +94,11 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         }
       } catch (e) {
         if (signal.aborted) throw signal.reason
-        throw e instanceof KubeNodeError ? e : failed(place, messageOf(e), e)
+        if (e instanceof KubeNodeError) throw e
+        const isPinned = ca !== undefined && url.origin === root.origin
+        throw isPinned && UNTRUSTED.has(e instanceof Error && 'code' in e && e.code)
+          ? notPinned(place, root.origin, e)
+          : failed(place, messageOf(e), e)
       }
 
       async function get(at: URL): Promise<http.IncomingMessage> {
