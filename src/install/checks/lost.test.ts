@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
-import { lostParts } from './lost.ts'
+import { releaseOf } from '../load.ts'
+import { KEPT_KINDS, lostParts } from './lost.ts'
 
 const binding: KubeObject = {
   apiVersion: 'admissionregistration.k8s.io/v1',
@@ -46,4 +47,22 @@ test.each<[string, object]>([
     'ValidatingAdmissionPolicyBinding kubenode-holds: it is no longer as this release installs it',
   ])
   expect(found([weaker, revoked], false)).toEqual([])
+})
+
+test('what an installation is made of is looked for, but for what other checks report and what nothing breaks without', async () => {
+  const { objects } = await releaseOf({
+    cluster: 'one',
+    image: `registry.example.org/kubenode@sha256:${'a'.repeat(64)}`,
+    apiServer: { url: 'https://api.example.org:6443' },
+    artifacts: { source: { claim: 'artifacts' }, address: 'artifacts.example.org:30844' },
+  })
+  const others = new Set(objects.map((o) => o.kind).filter((kind) => !KEPT_KINDS.includes(kind)))
+  expect([...others].toSorted()).toEqual([
+    'Deployment',
+    'FlowSchema',
+    'Namespace',
+    'PodDisruptionBudget',
+    'PriorityLevelConfiguration',
+    'ResourceQuota',
+  ])
 })

@@ -1,4 +1,5 @@
-// Finds parts of an installation that were deleted or weakened since: admission policies, the list of revoked agents, Secrets that programs only update. Pure.
+// Finds parts of an installation that were deleted or weakened since: admission policies, rights, the list of revoked agents, Secrets that programs only
+// update. Pure.
 import { isChanged } from '#kube/admission-policies.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Alteration } from './altered.ts'
@@ -9,6 +10,13 @@ export const KEPT_KINDS: readonly string[] = [
   'ValidatingAdmissionPolicyBinding',
   'ConfigMap',
   'Secret',
+  'ServiceAccount',
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'Role',
+  'RoleBinding',
+  'Service',
+  'NetworkPolicy',
 ]
 
 const REMEDY = 'run kubenode install with its settings again, which sets it back'
