@@ -30,6 +30,9 @@ export interface DriftLoop extends HubShared {
   readonly turnsAt: Map<string, Map<string, number>>
 }
 
+/** Clusters that the newest Release has not reached, by the Release that they have. */
+type Standing = readonly (readonly [Release, readonly string[]])[]
+
 export function driftLoop(shared: HubShared): DriftLoop {
   const comparedAt = new Map<string, number>()
   const turnsAt: DriftLoop['turnsAt'] = new Map()
@@ -75,38 +78,40 @@ function workOf(loop: DriftLoop, written: Release, signal: AbortSignal): Work | 
 /** The clusters that the Release has left or not reached; those between are read and applied to in each of its own passes. */
 async function ordersOf(loop: DriftLoop, work: Work, track: string): Promise<Orders> {
   const { release } = work
-  const newest = await rendering(loop, work)
-  // One that is not in memory costs a render, so one of these has its turn in each comparison: the one that had it longest ago.
-  const standing = standingClusters(chainNow(loop, release), release)
-  const [had, now] = [loop.turnsAt.get(track), loop.context.clock.monotonic()]
-  const turnAt = new Map(standing.map(([{ spec }]) => [spec.commit, had?.get(spec.commit) ?? Number.NEGATIVE_INFINITY]))
-  loop.turnsAt.set(track, turnAt)
-  const at = ([{ spec }]: (typeof standing)[number]): number => turnAt.get(spec.commit) ?? 0
-  const turns = standing.toSorted((a, b) => (at(a) < at(b) ? -1 : at(a) > at(b) ? 1 : 0))
-  const aside = { render: loop.renders.renderAside.bind(loop.renders) }
   const orders = new Map<string, { work: Work; rendered: Rendering }>()
+  const newest = await rendering(loop, work)
   // Its own loop reports a problem.
   if (!('problem' in newest)) for (const name of settledClusters(release)) orders.set(name, { work, rendered: newest })
   const all = releasesIn(loop.releases.list(), release.metadata.namespace)
-  let isRendered = false
-  for (const [from, names] of turns) {
-    const { commit } = from.spec
-    if (!loop.renders.isKept(work.source, commit)) {
-      if (isRendered) continue
-      isRendered = true
-    }
-    turnAt.set(commit, now)
+  for (const [from, names] of inTurn(loop, work, track)) {
     const own: Work = { ...work, release: from, awaited: { release, later: commitsAfter(all, from) } }
-    // The source may have changed since then: unknown never disrupts, and it does not block the other clusters.
-    const rendered = await rendering({ sources: loop.sources, renders: aside }, own).catch((error: unknown) => {
-      work.signal.throwIfAborted()
-      return { problem: printableLine(messageOf(error)) }
-    })
+    const rendered = await renderingAside(loop, own)
     if ('problem' in rendered) recordUnchecked(loop, release, names, rendered.problem)
     else for (const name of names) orders.set(name, { work: own, rendered })
   }
   return orders
 }
+
+/** Clusters whose commit is in memory; and, since a render costs much, those of one other commit: the one that had its turn longest ago. */
+function inTurn({ renders, turnsAt, context, ...loop }: DriftLoop, { release, source }: Work, track: string): Standing {
+  const standing = standingClusters(chainNow(loop, release), release)
+  const before = turnsAt.get(track)
+  const turnAt = ({ spec }: Release): number => before?.get(spec.commit) ?? 0
+  const isKept = ({ spec }: Release): boolean => renders.isKept(source, spec.commit)
+  const next = standing.filter(([from]) => !isKept(from)).toSorted(([a], [b]) => turnAt(a) - turnAt(b))[0]
+  const now = standing.filter((one) => one === next || isKept(one[0]))
+  const compared = new Set(now.map(([from]) => from))
+  const at = (from: Release): number => (compared.has(from) ? context.clock.monotonic() : turnAt(from))
+  turnsAt.set(track, new Map(standing.map(([from]) => [from.spec.commit, at(from)])))
+  return now
+}
+
+/** The source may have changed since then: unknown never disrupts, and it does not block the other clusters. */
+const renderingAside = ({ renders, sources }: DriftLoop, work: Work): ReturnType<typeof rendering> =>
+  rendering({ sources, renders: { render: renders.renderAside.bind(renders) } }, work).catch((error: unknown) => {
+    work.signal.throwIfAborted()
+    return { problem: printableLine(messageOf(error)), reason: 'RenderUnavailable' as const }
+  })
 
 function recordUnchecked(
   { context }: DriftLoop,
@@ -132,11 +137,8 @@ const isGivenUp = ({ status = {}, spec }: Release, later: readonly Release[] = [
   status.stages?.some((s) => s.phase === 'Failed') === true ||
   later.some((r) => r.spec.revertOf === spec.commit)
 
-/** By the Release that they have: of those with most clusters. */
-export function standingClusters(
-  chain: readonly Release[],
-  release: Release,
-): readonly (readonly [Release, readonly string[]])[] {
+/** Those of most clusters first. */
+export function standingClusters(chain: readonly Release[], release: Release): Standing {
   const standing = new Map<Release, string[]>()
   for (const { name } of release.status?.clusters ?? []) {
     const from = name === HUB ? undefined : standingIn(chain, release, name)
