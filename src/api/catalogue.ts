@@ -391,7 +391,7 @@ export const REASONS = {
   RenderFailed: because('sync', 'The fleet code failed; the message contains its error.'),
   RenderUnavailable: because(
     'sync',
-    'The fleet code could not be run, which says nothing about the commit; the message says why.',
+    'The fleet code could not be run; the commit is not the cause, and the message names it.',
   ),
   ApplyFailed: because('sync', 'Some objects were rejected; the message names the first.'),
   PruneGuard: because('sync', 'The commit deletes more than the guard allows; approve the digest of the deletions.'),

@@ -60,7 +60,7 @@ export const installErrors = errorTable({
   },
   KN1442_webhook: {
     text: 'namespace {namespace} is still being deleted: {why}',
-    next: 'its deletion does not end by itself: the Defender that answers this webhook is gone with it; run kubectl delete validatingwebhookconfigurations kubenode.io, then this command again; an installation registers the webhook again',
+    next: 'its deletion does not end by itself, because the Defender that answers this webhook was deleted with it; run kubectl delete validatingwebhookconfigurations kubenode.io, then this command again; an installation registers the webhook again',
   },
   KN1412: {
     text: 'persistentvolumeclaim {claim} gets no volume: {why}',

@@ -161,7 +161,7 @@ const remediators: Judge = (seen) =>
       : failed('remediators', installErrors.KN1410({ names: named(names) })),
   )
 
-/** As an API server says it of a webhook of ours that guards deletions. */
+/** In the words of an API server that calls a webhook of KubeNode. */
 const isHeldByWebhook = (why: string): boolean => /failed calling webhook "[a-z.]+\.kubenode\.io"/.test(why)
 
 const namespaces: Judge = (seen) => [
