@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
 import { releaseOf } from '../load.ts'
-import { KEPT_KINDS, lostParts } from './lost.ts'
+import { refOf, refText } from '#delivery/object-ref.ts'
+import { isKept, lostParts } from './lost.ts'
 
 const binding: KubeObject = {
   apiVersion: 'admissionregistration.k8s.io/v1',
@@ -56,7 +57,8 @@ test('what an installation is made of is looked for, but for what other checks r
     apiServer: { url: 'https://api.example.org:6443' },
     artifacts: { source: { claim: 'artifacts' }, address: 'artifacts.example.org:30844' },
   })
-  const others = new Set(objects.map((o) => o.kind).filter((kind) => !KEPT_KINDS.includes(kind)))
+  const recorded = new Set(objects.map((o) => refText(refOf(o))))
+  const others = new Set(objects.filter((o) => !isKept(o, recorded)).map((o) => o.kind))
   expect([...others].toSorted()).toEqual([
     'Deployment',
     'FlowSchema',
@@ -65,4 +67,10 @@ test('what an installation is made of is looked for, but for what other checks r
     'PriorityLevelConfiguration',
     'ResourceQuota',
   ])
+})
+
+test('what another tool or release left out is not lost', () => {
+  const policy = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { namespace: 'n', name: 'p' } }
+  expect(isKept(policy, new Set())).toBe(false)
+  expect(isKept(binding, new Set())).toBe(true)
 })

@@ -1,15 +1,19 @@
 // Finds parts of an installation that were deleted or weakened since: admission policies, rights, the list of revoked agents, Secrets that programs only
 // update. Pure.
+import { refOf, refText } from '#delivery/object-ref.ts'
 import { isChanged } from '#kube/admission-policies.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Alteration } from './altered.ts'
 
 /** Kinds whose loss no other check reports. */
-export const KEPT_KINDS: readonly string[] = [
+const KEPT_KINDS: readonly string[] = [
   'ValidatingAdmissionPolicy',
   'ValidatingAdmissionPolicyBinding',
   'ConfigMap',
   'Secret',
+]
+/** The same for what `install` recorded: other tools may leave them out on purpose, and other releases have others. */
+const RECORDED_KINDS: readonly string[] = [
   'ServiceAccount',
   'ClusterRole',
   'ClusterRoleBinding',
@@ -18,6 +22,10 @@ export const KEPT_KINDS: readonly string[] = [
   'Service',
   'NetworkPolicy',
 ]
+
+/** `recorded`: the objects that the installation has, by `refText`. */
+export const isKept = (object: KubeObject, recorded: ReadonlySet<string>): boolean =>
+  KEPT_KINDS.includes(object.kind) || (RECORDED_KINDS.includes(object.kind) && recorded.has(refText(refOf(object))))
 
 const REMEDY = 'run kubenode install with its settings again, which sets it back'
 

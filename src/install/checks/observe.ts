@@ -9,6 +9,7 @@ import { inParallel } from '#lib/pool.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll, listPages } from '#kube/list-all.ts'
 import { healthOf } from '#delivery/health.ts'
+import { refText } from '#delivery/object-ref.ts'
 import { leaseType } from '#runtime/lease.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { hasWebhook, ledRolesOf, tryPod } from '../act.ts'
@@ -21,7 +22,7 @@ import { isLabelledOurs, labelValue, type Release } from '../release.ts'
 import { observeTurn } from '../turn.ts'
 import { type Alteration, alterations } from './altered.ts'
 import { hostedClusters } from './flavors.ts'
-import { KEPT_KINDS, lostParts } from './lost.ts'
+import { isKept, lostParts } from './lost.ts'
 import { namedProviders } from './named-providers.ts'
 import { networkPluginsIn } from './network-plugins.ts'
 import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
@@ -379,8 +380,11 @@ async function lostIn(
   release: Release,
   installed: Reading<Installed> | undefined,
 ): Promise<readonly Alteration[]> {
+  const recorded = new Set(
+    installed !== undefined && 'value' in installed ? installed.value.inventory.map(refText) : [],
+  )
   const shipped = release.objects.filter((o) =>
-    installed === undefined ? o.kind.startsWith('ValidatingAdmissionPolicy') : KEPT_KINDS.includes(o.kind),
+    installed === undefined ? o.kind.startsWith('ValidatingAdmissionPolicy') : isKept(o, recorded),
   )
   const live = new Map<KubeObject, KubeObject | undefined>()
   await inParallel(shipped, AT_ONCE, async (object) => {
