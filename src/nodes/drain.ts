@@ -1,5 +1,6 @@
 // Moves pods off a node through the Eviction API, one bounded pass at a time. A pure function decides which pods must go; the API server enforces budgets.
 import type { KubeClient } from '#kube/client.ts'
+import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { Clearance } from '#permits/under-permit.ts'
@@ -60,6 +61,19 @@ export function drainPlan(pods: readonly Pod[], options: DrainOptions = {}): Dra
     kept: left.filter(isKept),
     waiting,
   }
+}
+
+/** What a person reads of a drain that goes on. `pods`: undefined when they could not be listed. Pure. */
+export function podsLeftText(pods: readonly Pod[] | undefined, waits?: PodWaits): string {
+  if (pods === undefined) return 'the pods of the node could not be listed'
+  const { evict, going, waiting } = drainPlan(pods, defined({ waits }))
+  const [wait] = waiting
+  const moving = [...evict, ...going]
+  if (wait !== undefined && moving.length === 0) return podWaitText(wait)
+  const [first] = moving
+  return first === undefined
+    ? 'no pods left'
+    : `${counted(moving.length, 'pod', 'pods')} left, such as ${podName(first)}`
 }
 
 /** The pods that a drain waits for. Pure. */

@@ -8,8 +8,7 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { phaseOfEvent, plannerOf } from '#nodes/faults/maintenance.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
-import { drainPlan } from '#nodes/drain.ts'
-import { type PodWaits, podWaitText } from '#nodes/pod-waits.ts'
+import { podsLeftText } from '#nodes/drain.ts'
 import {
   PACE_OF_ONE,
   type Need,
@@ -132,17 +131,11 @@ function draining(seen: Seen, now: number): DoctorPlan {
     ...(event.status?.drainStartedAt === undefined && { change: { drainStartedAt: timestamp(now) } }),
     waiting: {
       predicate: 'WaitingForDrain',
-      seen: isOurs ? leftText(seen, waits) : 'the node is being cordoned',
+      seen: isOurs ? podsLeftText(seen.pods, waits) : 'the node is being cordoned',
       unblock: 'the pods end or move; a PodDisruptionBudget may keep them',
     },
     requeueAfter: drainRequeueMs(event.status?.drainStartedAt, now),
   }
-}
-
-/** Pods of a gang on other nodes may save the work sooner. */
-function leftText({ pods = [] }: Seen, waits: PodWaits | undefined): string {
-  const [wait] = drainPlan(pods, defined({ waits })).waiting
-  return wait === undefined ? 'pods that have to move are left' : podWaitText(wait)
 }
 
 function drainRequeueMs(startedAt: string | undefined, now: number): number {

@@ -252,6 +252,18 @@ describe('an event that is announced', () => {
     expect(kinds(s)).toEqual([])
   })
 
+  test.each([{}, { notBefore: at(HOUR) }])('of an observed machine says that nobody drains its node: %o', (time) => {
+    const of = machine()
+    const s = seen({
+      event: planned(-HOUR, {}, { source: 'People', ...time }),
+      machine: { ...of, spec: { ...of.spec, channel: 'Observe' } },
+    })
+    expect(plan(s, NOW).waiting).toMatchObject({
+      predicate: 'ObservedOnly',
+      unblock: expect.stringContaining('kubectl drain') as string,
+    })
+  })
+
   test('is missed, and said, when its time comes before the node is drained', () => {
     const late = seen({ event: planned(-2 * HOUR, { phase: 'Preparing' }, { notBefore: at(-1) }) })
     expect(plan(late, NOW)).toMatchObject({
@@ -778,7 +790,7 @@ describe('pods that ask for time', () => {
   })
 
   test('are not waited for without a policy', () => {
-    expect(draining(6 * HOUR, 0)).toEqual([undefined, 'pods that have to move are left'])
+    expect(draining(6 * HOUR, 0)).toEqual([undefined, '1 pod left, such as ml/train'])
   })
 
   test('make the preparation begin earlier', () => {

@@ -177,6 +177,7 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
   if (back.length > 0) return { actions: back, notices: [] }
   const notBefore = timeOf(event.spec.notBefore)
   if (!takesHostAway(event)) return { actions: [], notices: [], requeueAfter: LONGEST_WAIT_MS }
+  if (seen.machine?.spec.channel === 'Observe') return planObserved(event)
   if (notBefore === undefined) return planUntimed(seen, now)
   const { lead, startAt, isOutsideWindows } = preparationOf(seen, notBefore, now)
   if (!seen.isConfirmed && startAt <= now) return planUnconfirmed(seen)
@@ -222,6 +223,18 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
     requeueAfter: Math.min(LONGEST_WAIT_MS, Math.max(1_000, startAt - now)),
   }
 }
+
+/** Nothing is changed on a machine that is only observed: who waits for its drain would wait for ever. */
+const planObserved = ({ spec }: MaintenanceEvent): DoctorPlan => ({
+  actions: [],
+  notices: [],
+  waiting: {
+    predicate: 'ObservedOnly',
+    seen: `machine ${spec.machine} is only observed, so KubeNode does not drain its node`,
+    unblock: `a person drains the node (kubectl drain), or manages machine/${spec.machine} (channel Agent): kubenode why machine/${spec.machine}`,
+  },
+  requeueAfter: LONGEST_WAIT_MS,
+})
 
 /** An old event may be cancelled by now. No node is drained, and no work counts as missed, before the source was asked. */
 const planUnconfirmed = ({ event: { spec } }: Seen): DoctorPlan => ({

@@ -2,15 +2,13 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { AcceptanceStatus, ComponentStatus, Machine, Provisioning } from '#api/kinds/machine.ts'
-import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { type CordonClaim, REMOVAL_OWNER, cordonOwners } from '#nodes/cordon.ts'
-import { drainPlan } from '#nodes/drain.ts'
-import { type PodWaits, podWaitText } from '#nodes/pod-waits.ts'
+import { drainPlan, podsLeftText } from '#nodes/drain.ts'
+import type { PodWaits } from '#nodes/pod-waits.ts'
 import { type Node, type Pod, hasTaint } from '#nodes/objects.ts'
 import { TAINTS } from '#api/names.ts'
 import type { Rebooting } from '#api/protocol/rebooting.ts'
-import { namespacedName } from '#api/schema/object-meta.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
 import type { Authority } from '#permits/under-permit.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
@@ -158,16 +156,7 @@ function waitsSince(
   return Number.isFinite(since) ? { since, now, mostMs } : undefined
 }
 
-export const podsSeen = ({ pods }: Pick<Seen, 'pods'>, waits?: PodWaits): string => {
-  if (pods === undefined) return 'the pods of the node could not be listed'
-  const { evict, going, waiting } = drainPlan(pods, defined({ waits }))
-  const [wait] = waiting
-  if (wait !== undefined && evict.length + going.length === 0) return podWaitText(wait)
-  const [first] = [...evict, ...going]
-  return first === undefined
-    ? 'no pods left'
-    : `${counted(evict.length + going.length, 'pod', 'pods')} left, such as ${namespacedName(first)}`
-}
+export const podsSeen = ({ pods }: Pick<Seen, 'pods'>, waits?: PodWaits): string => podsLeftText(pods, waits)
 
 const NOTICES: Partial<Record<MachineAction['kind'], string>> = {
   RequestPermit: 'PermitRequested',

@@ -59,6 +59,8 @@ export async function plan(words: readonly string[], options: PlanOptions, io: I
       if (known !== undefined && (isOver(known) || withVerb(known, 'done', by) === undefined)) continue
       const of = target.metadata.name ?? ''
       io.out(shownInWindow(io, [`maintenanceevent/${name} for machine/${of}, ${spanText(span)}`]))
+      if (target.spec.channel === 'Observe')
+        io.err(`machine/${of} is only observed: KubeNode does not drain its node; drain it with kubectl drain\n`)
       const others = open.filter((e) => e.spec.machine === of && e.metadata.name !== name).map((e) => e.metadata.name)
       if (others.length > 0)
         io.err(`machine/${of} has other work, which must be ended by itself: ${others.join(', ')}\n`)
