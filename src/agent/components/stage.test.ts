@@ -262,6 +262,22 @@ describe('the trust document', () => {
     expect(reported).toEqual([expect.stringMatching(refusal), undefined])
   })
 
+  test('S5 a host that joined without keys says how it gets them: nobody can sign with keys that never were', async () => {
+    const s = new TrustStore({
+      files: new MemoryFiles(),
+      path: trustFile(nodeDir('/n')),
+      fromHost: trustFromHostFile(nodeDir('/n')),
+      clock: { now: () => 0 },
+      anchor: { sequence: 0, threshold: 1, keys: [] },
+      fetchNewest: async () => publisher.trust({ sequence: 2 }),
+    })
+    expect(await s.current()).toMatchObject({
+      kind: 'None',
+      reason: expect.stringMatching(/kubenode machine readmit NAME --token, then join-command/) as string,
+    })
+    expect(trustCondition(s.refusal)?.message.length).toBeLessThan(200)
+  })
+
   test('S5 root on the host replaces keys that were lost, but never goes back', async () => {
     const files = new MemoryFiles()
     const path = trustFromHostFile(nodeDir('/n'))

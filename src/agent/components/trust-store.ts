@@ -130,6 +130,8 @@ export class TrustStore {
   async #consider(candidate: unknown): Promise<string | undefined> {
     const { files, path, anchor, clock } = this.#deps
     const against = this.#held === undefined ? anchor : anchorOf(this.#held.document)
+    // Nobody can sign with keys that there never were.
+    if (against.keys.length === 0) return NO_KEYS
     const verdict = judgeTrust(against, candidate, clock.now())
     const signed = parseSignedTrust(candidate)
     if (verdict.kind === 'Refused') return `${trustNameOf(signed)} refused: ${verdict.reason}`
@@ -139,6 +141,9 @@ export class TrustStore {
     return undefined
   }
 }
+
+const NO_KEYS =
+  'this host joined before the installation named keys (setting trust); with it, kubenode machine readmit NAME --token, then join-command'
 
 const trustNameOf = (signed: SignedTrust | undefined): string =>
   signed === undefined ? 'trust document' : `trust sequence ${signed.document.sequence}`
