@@ -191,6 +191,7 @@ describe('a host that was there before', () => {
     })
     expect(JSON.stringify(w.machine(NODE))).not.toContain(text('token-secret'))
     expect(conditionOf(w, 'Reconciling')).toMatchObject({ reason: 'JoinCommandMissing' })
+    expect(conditionOf(w, 'Ready')).toMatchObject({ status: 'False', reason: 'JoinCommandMissing' })
   })
 
   test('that has no kubelet registers the Node again which its agent had made', async () => {

@@ -241,6 +241,7 @@ function planLeft(seen: Seen, now: number): MachinePlan {
     predicate: 'AgentJoined',
     seen: 'a person on its host made the agent leave',
     unblock: `a person deletes the Machine, or lets the host join again: kubenode machine readmit ${name} --token, then kubenode machine join-command ${name}`,
+    because: 'JoinCommandMissing' as const,
   }
   return { actions, notices: actions.flatMap(noticeOf), waiting }
 }
@@ -300,7 +301,8 @@ function joinWait(seen: Seen): Pick<MachinePlan, 'waiting'> {
   const over = overSshWait(seen)
   if (over !== undefined) return { waiting: over }
   const unblock = `a person runs on the host the command that this prints: kubenode machine join-command ${nameOf(seen.machine)}`
-  return { waiting: { predicate: 'AgentJoined', seen: 'the agent of this machine has not joined yet', unblock } }
+  const seenOf = 'the agent of this machine has not joined yet'
+  return { waiting: { predicate: 'AgentJoined', seen: seenOf, unblock, because: 'JoinCommandMissing' } }
 }
 
 /** A machine may join before its host is recorded. */

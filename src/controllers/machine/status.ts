@@ -39,6 +39,7 @@ import {
 } from './seen.ts'
 import { type Refusal, provisioningOf, refusalOf } from './provisioning/status.ts'
 import { powerCycleOf, rebootText } from './reboots/report.ts'
+import { lateJoinWait } from './provisioning/late-join.ts'
 import { rateWait, unservedWait, waitIn } from './reporting/waits.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -80,7 +81,7 @@ export function statusOf(
   const { generation, annotations } = machine.metadata
   const refusal = refusalOf(seen, results)
   const work = phaseOf(seen, plan, refusal)
-  const ready = readyIn(seen, work)
+  const ready = readyIn(seen, work, joiningWait(seen, plan, work, now))
   // One health reading serves both, so the phase is never better than the condition.
   const phase = work === 'Ready' && ready.status !== 'True' ? 'NotReady' : work
   const commit = annotations?.[ANNOTATIONS.commit]
@@ -232,8 +233,11 @@ function observedConditions(
   ]
 }
 
-const readyIn = (seen: Seen, work: MachinePhase): WantedCondition =>
-  isObserved(seen.machine) ? observedReady(seen, work) : readyOf(seen, work)
+const readyIn = (seen: Seen, work: MachinePhase, joining: Waiting | undefined): WantedCondition =>
+  isObserved(seen.machine) ? observedReady(seen, work) : readyOf(seen, work, joining)
+
+const joiningWait = (seen: Seen, { waiting }: MachinePlan, phase: MachinePhase, now: number): Waiting | undefined =>
+  phase === 'Joining' ? (waiting ?? lateJoinWait(seen, now)) : undefined
 
 function observedReady({ node }: Seen, work: MachinePhase): WantedCondition {
   const not = (reason: Reason, message: string) => condition('Ready', 'False', reason, message)
@@ -250,7 +254,7 @@ function nodeNotReady(node: Node): WantedCondition {
   return condition('Ready', 'False', 'NodeNotReady', why === '' ? what : `${what}: ${why}`)
 }
 
-function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
+function readyOf(seen: Seen, phase: MachinePhase, joining: Waiting | undefined): WantedCondition {
   const { machine, node } = seen
   const not = (reason: Reason, message: string) => condition('Ready', 'False', reason, message)
   // A machine that is being deleted serves like any other until it is drained.
@@ -259,6 +263,7 @@ function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   if (phase === 'Lost') return not('LeaseExpired', 'no heartbeat from its agent or its Node')
   if (phase === 'Failed') return not('ProviderError', 'the provider cannot create it')
   if (isNodeDeleted(seen)) return not('NodeMissing', `Node ${machine.status?.nodeRef?.name ?? ''} was deleted`)
+  if (joining?.because !== undefined) return not(joining.because, joining.seen)
   if (!hasJoined(seen) || node === undefined || phase === 'Installing' || isFirstInstall(seen)) {
     const stall = acceptanceStall(seen)
     if (stall !== undefined) return not('AcceptanceFailed', stall)
@@ -288,7 +293,6 @@ const WAITS: Readonly<Record<string, Reason>> = {
   PermitGranted: 'PermitRequested',
   PermitDenied: 'PermitDenied',
   Drained: 'WaitingForDrain',
-  AgentJoined: 'JoinCommandMissing',
 }
 
 const SETTLED: ReadonlySet<MachinePhase> = new Set(['Ready', 'NotReady', 'Lost', 'Failed'])

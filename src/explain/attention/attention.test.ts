@@ -549,6 +549,11 @@ describe('what was called well', () => {
       'a person corrects what the provider refuses, such as quota, credentials or image: kubenode why machine/m-1',
     ],
     ['Joining', 'JoinCommandMissing', 'a person runs the join command on the host: kubenode machine join-command m-1'],
+    [
+      'Joining',
+      'JoinExpired',
+      'a person deletes the Machine, so that its set makes another one: kubenode why machine/m-1',
+    ],
     ['Installing', 'Progressing', 'kubenode why machine/m-1'],
   ])('of a machine that is %s because of %s, who acts and what is typed is told', (phase, reason, step) =>
     expect(found(cluster('prod', { machines: [machine('m-1', { phase, reason })] })).map(firstOf)).toEqual([step]),

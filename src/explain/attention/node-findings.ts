@@ -47,6 +47,7 @@ const AT_WORK: ReadonlySet<string> = new Set([
 /** Reasons that do not end by themselves. */
 const NEEDS_PERSON: ReadonlySet<string> = new Set([
   'JoinCommandMissing',
+  'JoinExpired',
   'AcceptanceFailed',
   'CertificateDenied',
   'HostUnsuitable',

@@ -28,5 +28,6 @@ export function lateJoinWait(seen: Seen, now: number): Waiting | undefined {
     predicate: 'AgentJoined',
     seen: `host ${providerID} was created at ${timeOfDay(madeAt(seen, createdAt, now), now)}, its agent never reported, and its join token has expired`,
     unblock: `a person deletes the Machine, and its set makes another one (the console of the host shows why it did not join): kubectl delete machines.kubenode.io ${nameOf(seen.machine)}`,
+    because: 'JoinExpired',
   }
 }

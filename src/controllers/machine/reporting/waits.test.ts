@@ -62,6 +62,7 @@ test('a host that never joins within the life of its token is named, with what t
   expect(joining(15)).toMatchObject({
     seen: 'host aws://r/i-1 was created at 02:00:00 UTC, its agent never reported, and its join token has expired',
     unblock: expect.stringContaining('kubectl delete machines.kubenode.io m') as string,
+    because: 'JoinExpired',
   })
   // KubeNode gives it a new token.
   expect(joining(60, { isJoinFixed: false })?.seen).toBe('the host exists; no heartbeat from its agent yet')
