@@ -115,7 +115,8 @@ interface StageOf {
   readonly soakMs: number
 }
 
-const NO_STAGE: StageOf = { name: '-', index: Number.MAX_SAFE_INTEGER, soakMs: 0 }
+/** Of a cluster that no pipeline names, such as the hub as its own member. */
+export const NO_STAGE: StageOf = { name: '-', index: Number.MAX_SAFE_INTEGER, soakMs: 0 }
 
 /** The stage of each cluster in its pipeline. */
 function stagesIn({ pipelines, clusters }: BindingHub): ReadonlyMap<string, StageOf> {

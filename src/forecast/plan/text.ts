@@ -21,7 +21,7 @@ import { loosenedLines } from './loosened-lines.ts'
 import { hubTurnText } from './hub-turn.ts'
 import { groupsOf, lossOf } from './losses.ts'
 import { minutesText } from './minutes.ts'
-import { type Outlook, whileHeld } from './outlook.ts'
+import { NO_STAGE, type Outlook, whileHeld } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
 import { clusterTimeText, oneWayLines, stepsText, timeText } from './spans.ts'
 import { plainOf } from './rich-text.ts'
@@ -107,7 +107,7 @@ function headText(outlook: Outlook): string {
 function clusterText(stage: string, p: ClusterPrediction): string {
   const [brake] = p.stuck.length > 0 ? [] : p.brakes
   const slowed = brake === undefined ? '' : `; slowed most by ${brake.what} (${minutesText(brake.ms)})`
-  return `${p.cluster} (stage ${stage}): ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${clusterTimeText(p)}${slowed}`
+  return `${p.cluster}${stage === NO_STAGE.name ? '' : ` (stage ${stage})`}: ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${clusterTimeText(p)}${slowed}`
 }
 
 /** Deletions that need an approval, each with its command; unknown ones share a line per cause. */
