@@ -234,6 +234,7 @@ export const REASONS = {
     'join',
     'The join command must be run on the existing host; the message shows how to get it.',
   ),
+  AgentLeft: because('join', 'A person on the host made its agent leave; the Machine is still there.'),
   JoinExpired: because('join', 'The host never joined while its token was valid; the message has what makes another.'),
   ObservedOnly: because('join', 'The machine is only observed; KubeNode changes nothing on it.'),
   HostUnsuitable: because('join', 'The host lacks a requirement; the message names it.'),

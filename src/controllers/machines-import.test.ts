@@ -228,6 +228,14 @@ describe('a host that was there before', () => {
     expect(w.machine(NODE)?.spec.components).toBeUndefined()
   })
 
+  test('whose agent a person made leave says so, and not that the host is silent', async () => {
+    const w = await staticWorld()
+    await takenOver(w)
+    agentLeft(w)
+    await w.clock.advance(5_000)
+    expect(conditionOf(w, 'Ready')).toMatchObject({ status: 'False', reason: 'AgentLeft' })
+  })
+
   test('gets another token when the first ran out before anybody used it', async () => {
     const w = await staticWorld()
     w.fake.plant(machineType, imported)

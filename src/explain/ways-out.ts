@@ -118,6 +118,7 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   TokenNotReplaced: operator('finds out why the approver makes no token', 'kubenode check'),
   Importing: itself,
   JoinCommandMissing: operator('runs the join command on the host', 'kubenode machine join-command NAME'),
+  AgentLeft: operator('deletes the Machine, or lets the host join again', 'kubenode machine readmit NAME --token'),
   JoinExpired: operator('deletes the Machine, so that its set makes another one', WHY),
   ObservedOnly: nobody,
   HostUnsuitable: operator('gives the host what it lacks', DESCRIBE),

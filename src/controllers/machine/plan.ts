@@ -241,7 +241,7 @@ function planLeft(seen: Seen, now: number): MachinePlan {
     predicate: 'AgentJoined',
     seen: 'a person on its host made the agent leave',
     unblock: `a person deletes the Machine, or lets the host join again: kubenode machine readmit ${name} --token, then kubenode machine join-command ${name}`,
-    because: 'JoinCommandMissing' as const,
+    because: 'AgentLeft' as const,
   }
   return { actions, notices: actions.flatMap(noticeOf), waiting }
 }
@@ -332,7 +332,12 @@ function provisionReason(seen: Seen, now: number): string | undefined {
     return 'a person lets its host join again'
   if (hasJoined(seen)) return undefined
   // Found in the list after a lost reply: it has its join token, and only needs to be recorded.
-  if (machine.spec.providerID === undefined) return isFound && isJoinFixed ? undefined : 'the machine has no host'
+  if (machine.spec.providerID === undefined)
+    return isFound && isJoinFixed
+      ? undefined
+      : seen.isHostKept
+        ? 'the provider has no record of the host'
+        : 'the machine has no host'
   if (hadJoined(seen)) return undefined
   if (host.kind === 'Gone')
     return seen.isHostKept ? 'the provider has no record of the host' : 'the host was deleted before it joined'

@@ -237,7 +237,7 @@ const readyIn = (seen: Seen, work: MachinePhase, joining: Waiting | undefined): 
   isObserved(seen.machine) ? observedReady(seen, work) : readyOf(seen, work, joining)
 
 const joiningWait = (seen: Seen, { waiting }: MachinePlan, phase: MachinePhase, now: number): Waiting | undefined =>
-  phase === 'Joining' ? (waiting ?? lateJoinWait(seen, now)) : undefined
+  waiting?.predicate === 'AgentJoined' ? waiting : phase === 'Joining' ? lateJoinWait(seen, now) : undefined
 
 function observedReady({ node }: Seen, work: MachinePhase): WantedCondition {
   const not = (reason: Reason, message: string) => condition('Ready', 'False', reason, message)
@@ -260,10 +260,13 @@ function readyOf(seen: Seen, phase: MachinePhase, joining: Waiting | undefined):
   // A machine that is being deleted serves like any other until it is drained.
   const isLeaving = phase === 'Deleting' && (!isInService(seen) || isCordonedBy(node, DELETE_OWNER))
   if (phase === 'Draining' || isLeaving) return not('Deleting', 'the machine is being removed')
-  if (phase === 'Lost') return not('LeaseExpired', 'no heartbeat from its agent or its Node')
+  if (phase === 'Lost')
+    return joining?.because === undefined
+      ? not('LeaseExpired', 'no heartbeat from its agent or its Node')
+      : not(joining.because, joining.seen)
   if (phase === 'Failed') return not('ProviderError', 'the provider cannot create it')
   if (isNodeDeleted(seen)) return not('NodeMissing', `Node ${machine.status?.nodeRef?.name ?? ''} was deleted`)
-  if (joining?.because !== undefined) return not(joining.because, joining.seen)
+  if (phase === 'Joining' && joining?.because !== undefined) return not(joining.because, joining.seen)
   if (!hasJoined(seen) || node === undefined || phase === 'Installing' || isFirstInstall(seen)) {
     const stall = acceptanceStall(seen)
     if (stall !== undefined) return not('AcceptanceFailed', stall)
