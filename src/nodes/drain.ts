@@ -63,7 +63,7 @@ export function drainPlan(pods: readonly Pod[], options: DrainOptions = {}): Dra
   }
 }
 
-/** What a person reads of a drain that goes on. `pods`: undefined when they could not be listed. Pure. */
+/** What a person reads of a drain that continues. `pods`: undefined when they could not be listed. Pure. */
 export function podsLeftText(pods: readonly Pod[] | undefined, waits?: PodWaits): string {
   if (pods === undefined) return 'the pods of the node could not be listed'
   const { evict, going, waiting } = drainPlan(pods, defined({ waits }))

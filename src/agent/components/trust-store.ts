@@ -130,7 +130,7 @@ export class TrustStore {
   async #consider(candidate: unknown): Promise<string | undefined> {
     const { files, path, anchor, clock } = this.#deps
     const against = this.#held === undefined ? anchor : anchorOf(this.#held.document)
-    // Nobody can sign with keys that there never were.
+    // No signature can match keys that never existed.
     if (against.keys.length === 0) return NO_KEYS
     const verdict = judgeTrust(against, candidate, clock.now())
     const signed = parseSignedTrust(candidate)
