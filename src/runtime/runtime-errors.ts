@@ -28,7 +28,7 @@ export const runtimeErrors = errorTable({
   },
   KN3012: {
     text: 'leadership ended: {reason}',
-    next: 'the process starts again as a follower',
+    next: 'the process ends; Kubernetes or its service starts it again, as a follower',
   },
   KN3012_write: {
     text: 'cannot {what}: this process is no longer the leader',

@@ -86,6 +86,14 @@ test('clusters whose hub is not read are known only in part, and that is said', 
   expect(told(cluster('alone', { sets: [set('Complete')] }))).toBe(false)
 })
 
+test.each([
+  ['2026-01-05T02:03:00Z', 'it may end by itself within two minutes'],
+  [SINCE, 'a person publishes it: kubectl get machinecomponents.kubenode.io -o wide'],
+])('what an artifact needs that could not be fetched since %s: %s', (since, first) => {
+  const seen = found(cluster('prod', { sets: [set('Progressing', { waitingFor: publish(since) })] }))
+  expect(seen.map(firstOf)).toEqual([first])
+})
+
 describe('an edited object', () => {
   const edited = (reason: string) => [
     {

@@ -182,6 +182,12 @@ const waitsForPeople = (
   now: number,
 ): boolean => isForPeople(wait?.unblock ?? '') && now - (stampOf(wait?.since) ?? now) >= PEOPLE_AFTER_MS
 
+/** A wait that the next try may end asks for no action yet. */
+const stepNow = (wait: Parameters<typeof stepOf>[0], word: string, isStuck: boolean): WayOn | undefined =>
+  isStuck || !isForPeople(wait?.unblock ?? '')
+    ? stepOf(wait, word)
+    : { ends: 'it may end by itself within two minutes' }
+
 export const setFindings = (cluster: ObservedCluster, now: number): readonly FleetFinding[] =>
   bounded(
     cluster.list('sets').flatMap((set) => {
@@ -200,7 +206,7 @@ export const setFindings = (cluster: ObservedCluster, now: number): readonly Fle
           urgency: isStopped ? 'Blocked' : phase === 'Progressing' ? 'Progressing' : 'Waiting',
           text: `${word} is ${phase}: ${progress}${waitingFor === undefined ? '' : `; ${waitText(waitingFor)}`}`,
           since: waitingFor?.since,
-          first: stepOf(waitingFor, word),
+          first: stepNow(waitingFor, word, isStopped),
           title: isStopped ? failureTitle(set) : undefined,
         }),
       ]
@@ -232,7 +238,7 @@ export const machineSetFindings = (cluster: ObservedCluster, now: number): reado
           urgency: isStuck ? 'Blocked' : phase === 'Progressing' ? 'Progressing' : 'Waiting',
           text: `${word} is ${stuck?.type ?? phase}${seen === undefined ? '' : `: ${seen}`}`,
           since: stuck?.lastTransitionTime ?? waitingFor?.since,
-          first: stepOf(waitingFor, word) ?? commandStep(`kubenode why ${word}`),
+          first: stepNow(waitingFor, word, isStuck) ?? commandStep(`kubenode why ${word}`),
         }),
       ]
     }),
@@ -262,7 +268,7 @@ export const canaryFindings = (cluster: ObservedCluster, now: number): readonly 
           since: waitingFor?.since,
           first: isPassed
             ? commandStep(`kubenode canary promote ${object.name}`)
-            : (stepOf(waitingFor, word) ?? commandStep(`kubenode why ${word}`)),
+            : (stepNow(waitingFor, word, isStuck) ?? commandStep(`kubenode why ${word}`)),
         }),
       ]
     }),
