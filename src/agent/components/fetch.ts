@@ -9,6 +9,7 @@ import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
+import { UNTRUSTED_CHAIN } from '#lib/untrusted-chain.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export interface Fetcher {
@@ -43,16 +44,6 @@ const failed = (place: string, why: string, cause?: unknown) =>
     retry: 'later',
     ...defined({ cause }),
   })
-
-/** What TLS says of a chain that does not end at the pinned authority. */
-const UNTRUSTED: ReadonlySet<unknown> = new Set([
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'CERT_SIGNATURE_FAILURE',
-])
 
 const notPinned = (place: string, origin: string, cause: unknown) =>
   new KubeNodeError(agentErrors.KN8010_authority({ place, origin, why: messageOf(cause) }), { retry: 'later', cause })
@@ -96,7 +87,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         if (signal.aborted) throw signal.reason
         if (e instanceof KubeNodeError) throw e
         const isPinned = ca !== undefined && url.origin === root.origin
-        throw isPinned && UNTRUSTED.has(e instanceof Error && 'code' in e && e.code)
+        throw isPinned && UNTRUSTED_CHAIN.has(e instanceof Error && 'code' in e && e.code)
           ? notPinned(place, root.origin, e)
           : failed(place, messageOf(e), e)
       }

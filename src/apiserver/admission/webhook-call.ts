@@ -3,6 +3,7 @@ import { lookup as systemLookup } from 'node:dns'
 import { Agent, request } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
+import { UNTRUSTED_CHAIN } from '#lib/untrusted-chain.ts'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { messageOf } from '#lib/errors.ts'
 import type { ServiceReference, WebhookTarget } from './webhook-config.ts'
@@ -221,16 +222,6 @@ function answered(code: number, text: string): CallOutcome {
   }
 }
 
-const UNTRUSTED: ReadonlySet<string> = new Set([
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'CERT_SIGNATURE_FAILURE',
-  'CERT_UNTRUSTED',
-])
-
 const codeOf = (e: unknown): string => (e instanceof Error && 'code' in e && typeof e.code === 'string' ? e.code : '')
 
 /** In the words of a kube-apiserver. */
@@ -238,7 +229,7 @@ function reasonOf(e: unknown, host: string): string {
   const code = codeOf(e)
   const at = e as { readonly address?: string; readonly port?: number }
   const bad = 'tls: failed to verify certificate: x509:'
-  if (UNTRUSTED.has(code)) return `${bad} certificate signed by unknown authority`
+  if (UNTRUSTED_CHAIN.has(code)) return `${bad} certificate signed by unknown authority`
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
     return `${bad} certificate has expired or is not yet valid`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `${bad} certificate is not valid for ${host}`

@@ -2,6 +2,7 @@
 import { isIP, type LookupFunction } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
 import { defined } from '#lib/defined.ts'
+import { UNTRUSTED_CHAIN } from '#lib/untrusted-chain.ts'
 
 const DEADLINE_MS = 5_000
 const MAX_NAMES_CHARS = 200
@@ -48,20 +49,11 @@ function problemSeen(socket: TLSSocket, host: string, hasOwn: boolean): string |
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return `it is for ${shown(names ?? 'no name')}, not for ${host}`
     default:
-      return AUTHORITY_PROBLEMS.has(problem)
+      return UNTRUSTED_CHAIN.has(problem)
         ? `no authority ${hasOwn ? 'of ca.crt' : 'that this system trusts'} signed it`
         : problem
   }
 }
-
-const AUTHORITY_PROBLEMS: ReadonlySet<string> = new Set([
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'CERT_SIGNATURE_FAILURE',
-])
 
 const day = (time: string): string => new Date(time).toISOString().slice(0, 10)
 const shown = (text: string): string => text.replaceAll(/[^ -~]/g, '?').slice(0, MAX_NAMES_CHARS)
