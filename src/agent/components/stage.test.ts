@@ -262,7 +262,7 @@ describe('the trust document', () => {
     expect(reported).toEqual([expect.stringMatching(refusal), undefined])
   })
 
-  test('S5 a host that joined without keys says how it gets them: nobody can sign with keys that never were', async () => {
+  test('S5 a host that joined without keys is told how it gets them, since no signature can match', async () => {
     const s = new TrustStore({
       files: new MemoryFiles(),
       path: trustFile(nodeDir('/n')),

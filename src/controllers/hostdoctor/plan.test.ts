@@ -252,7 +252,7 @@ describe('an event that is announced', () => {
     expect(kinds(s)).toEqual([])
   })
 
-  test.each([{}, { notBefore: at(HOUR) }])('of an observed machine says that nobody drains its node: %o', (time) => {
+  test.each([{}, { notBefore: at(HOUR) }])('of an observed machine tells that KubeNode does not drain its node: %o', (time) => {
     const of = machine()
     const s = seen({
       event: planned(-HOUR, {}, { source: 'People', ...time }),

@@ -4,7 +4,7 @@ import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { AcceptanceStatus, ComponentStatus, Machine, Provisioning } from '#api/kinds/machine.ts'
 import { defined } from '#lib/defined.ts'
 import { type CordonClaim, REMOVAL_OWNER, cordonOwners } from '#nodes/cordon.ts'
-import { drainPlan, podsLeftText } from '#nodes/drain.ts'
+import { drainPlan } from '#nodes/drain.ts'
 import type { PodWaits } from '#nodes/pod-waits.ts'
 import { type Node, type Pod, hasTaint } from '#nodes/objects.ts'
 import { TAINTS } from '#api/names.ts'
@@ -155,8 +155,6 @@ function waitsSince(
   const since = Math.max(...ours.map(([, claim]) => Date.parse(claim.since ?? '')))
   return Number.isFinite(since) ? { since, now, mostMs } : undefined
 }
-
-export const podsSeen = ({ pods }: Pick<Seen, 'pods'>, waits?: PodWaits): string => podsLeftText(pods, waits)
 
 const NOTICES: Partial<Record<MachineAction['kind'], string>> = {
   RequestPermit: 'PermitRequested',

@@ -11,6 +11,7 @@ import { endsIn, isNodeFrozen } from '#permits/holds/in-force.ts'
 import { isHandedOver, tokenExpiresAt } from '#identity/join-token.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 import { untilLateJoin } from './provisioning/late-join.ts'
+import { podsLeftText } from '#nodes/drain.ts'
 import { isObserved, nodeNameOf } from '#nodes/machine-node.ts'
 import { isNodeReady } from '#nodes/objects.ts'
 import type { PodWaits } from '#nodes/pod-waits.ts'
@@ -21,7 +22,6 @@ import {
   type MachinePlan,
   isDrained,
   noticeOf,
-  podsSeen,
   switchWaits,
 } from './actions.ts'
 import { desiredComponents } from './components/desired.ts'
@@ -159,7 +159,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
       ? { ...sealWait(sealing), ...joinWait(seen) }
       : {
           doing: 'Draining' as const,
-          waiting: { predicate: 'Drained', seen: podsSeen(seen, waits), unblock: 'the pods have left the node' },
+          waiting: { predicate: 'Drained', seen: podsLeftText(seen.pods, waits), unblock: 'the pods have left the node' },
         }),
   }
 }

@@ -7,7 +7,7 @@ import { counted } from '#lib/counted.ts'
 import { endsIn } from '#permits/holds/in-force.ts'
 import { isOfKubelet, type Pod } from '#nodes/objects.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
-import { drainPlan } from '#nodes/drain.ts'
+import { drainPlan, podsLeftText } from '#nodes/drain.ts'
 import type { PodWaits } from '#nodes/pod-waits.ts'
 import { isObserved } from '#nodes/machine-node.ts'
 import { type Holding, type NotGranted, type Need, actionsOf, holdPermit, reportOf } from '#permits/holder.ts'
@@ -24,7 +24,6 @@ import {
   type MachinePlan,
   type Waiting,
   noticeOf,
-  podsSeen,
   removalWaits,
 } from '../actions.ts'
 import { isBeating } from '../heartbeats/heartbeats.ts'
@@ -233,7 +232,7 @@ function emptied(seen: Seen, now: number): MachinePlan {
     requeueAfter: DRAIN_REQUEUE_MS,
     doing: isDraining ? 'Draining' : 'Deleting',
     ...(isDraining && {
-      waiting: { predicate: 'Drained', seen: podsSeen(seen, waits), unblock: 'the pods have left the node' },
+      waiting: { predicate: 'Drained', seen: podsLeftText(seen.pods, waits), unblock: 'the pods have left the node' },
     }),
   }
 }
