@@ -252,17 +252,20 @@ describe('an event that is announced', () => {
     expect(kinds(s)).toEqual([])
   })
 
-  test.each([{}, { notBefore: at(HOUR) }])('of an observed machine tells that KubeNode does not drain its node: %o', (time) => {
-    const of = machine()
-    const s = seen({
-      event: planned(-HOUR, {}, { source: 'People', ...time }),
-      machine: { ...of, spec: { ...of.spec, channel: 'Observe' } },
-    })
-    expect(plan(s, NOW).waiting).toMatchObject({
-      predicate: 'ObservedOnly',
-      unblock: expect.stringContaining('kubectl drain') as string,
-    })
-  })
+  test.each([{}, { notBefore: at(HOUR) }])(
+    'of an observed machine tells that KubeNode does not drain its node: %o',
+    (time) => {
+      const of = machine()
+      const s = seen({
+        event: planned(-HOUR, {}, { source: 'People', ...time }),
+        machine: { ...of, spec: { ...of.spec, channel: 'Observe' } },
+      })
+      expect(plan(s, NOW).waiting).toMatchObject({
+        predicate: 'ObservedOnly',
+        unblock: expect.stringContaining('kubectl drain') as string,
+      })
+    },
+  )
 
   test('is missed, and said, when its time comes before the node is drained', () => {
     const late = seen({ event: planned(-2 * HOUR, { phase: 'Preparing' }, { notBefore: at(-1) }) })

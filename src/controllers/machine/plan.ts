@@ -16,14 +16,7 @@ import { isObserved, nodeNameOf } from '#nodes/machine-node.ts'
 import { isNodeReady } from '#nodes/objects.ts'
 import type { PodWaits } from '#nodes/pod-waits.ts'
 import { SECRET_REQUEUE_MS } from '#identity/secrets/secret-refs.ts'
-import {
-  DRAIN_REQUEUE_MS,
-  type MachineAction,
-  type MachinePlan,
-  isDrained,
-  noticeOf,
-  switchWaits,
-} from './actions.ts'
+import { DRAIN_REQUEUE_MS, type MachineAction, type MachinePlan, isDrained, noticeOf, switchWaits } from './actions.ts'
 import { desiredComponents } from './components/desired.ts'
 import { LOST_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats/heartbeats.ts'
 import { acceptancePlan } from './acceptance/plan.ts'
@@ -159,7 +152,11 @@ function planManaged(seen: Seen, now: number): MachinePlan {
       ? { ...sealWait(sealing), ...joinWait(seen) }
       : {
           doing: 'Draining' as const,
-          waiting: { predicate: 'Drained', seen: podsLeftText(seen.pods, waits), unblock: 'the pods have left the node' },
+          waiting: {
+            predicate: 'Drained',
+            seen: podsLeftText(seen.pods, waits),
+            unblock: 'the pods have left the node',
+          },
         }),
   }
 }
