@@ -169,5 +169,5 @@ test('a role that is labelled for those who may look widens what they may look a
   }
   await vi.waitFor(async () => {
     for (const role of ['view', 'edit', 'admin']) expect(await groupsOf(role)).toContain('toys.example.org')
-  })
+  }, 60_000)
 })

@@ -484,7 +484,7 @@ describe('F14 lanes', () => {
     await Promise.all(Array.from({ length: 6 }, () => kube.list(NODES)))
     expect(proxy.connections).toBeGreaterThan(1)
     kube.rest()
-    await vi.waitFor(() => expect(proxy.connections).toBe(1))
+    await vi.waitFor(() => expect(proxy.connections).toBe(1), 60_000)
     const { accepted } = proxy
     await kube.list(NODES)
     expect(proxy.accepted).toBe(accepted)

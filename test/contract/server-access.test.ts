@@ -581,7 +581,7 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
       await vi.waitFor(async () => {
         const { code, warnings } = await api.post(`${path}?dryRun=All`, configMap('x', { a: '1', b: '2' }))
         expect([code, warnings]).toEqual([201, [expect.stringContaining('at most one entry')]])
-      })
+      }, 60_000)
     })
     test.concurrent('audit stores without a word', async () => {
       const path = await policy({ validations: [SMALL], actions: ['Audit'] })

@@ -83,7 +83,7 @@ describe.each(apiServers)('pods on $name', ({ start }) => {
         const pod = await api.made(inside(name, 'pods'), { metadata: { name: fresh('p') }, spec })
         expect(pod.metadata.annotations).toBeDefined()
         return pod
-      })
+      }, 60_000)
       const resources = (list: string) => (specOf(made)[list] as readonly Fields[]).map((c) => c['resources'])
       expect(resources('initContainers')).toEqual([filled])
       expect(resources('containers')).toEqual([

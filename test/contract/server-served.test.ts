@@ -348,7 +348,7 @@ describe.each(apiServers)('requests to $name', ({ start }) => {
       const { body } = await api.get(`${DEFINITIONS}/widgets.${group}`)
       expect(JSON.stringify(body['status'])).toContain('"the initial names have been accepted"')
       expect((await api.get(`/apis/${group}/v1/widgets`)).code).toBe(200)
-    })
+    }, 60_000)
     return `/apis/${group}/v1/namespaces/${space}/widgets`
   }
   const widget = (group: string, name: string, more: object = {}) => ({
@@ -383,7 +383,7 @@ describe.each(apiServers)('requests to $name', ({ start }) => {
       ])
       expect((await api.get(`${widgets}/free`)).code).toBe(404)
       expect((await api.get(`${widgets}/held`)).body.metadata.deletionTimestamp).toBeDefined()
-    })
+    }, 60_000)
     const refused = [
       403,
       `widgets.${group} "late" is forbidden: create not allowed while custom resource definition is terminating`,

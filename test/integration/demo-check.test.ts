@@ -19,12 +19,12 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('lint, rules and scenarios of the demo pass', { timeout: 180_000 }, async () => {
+test('lint, rules and scenarios of the demo pass', async () => {
   const { stdout } = await run('./check.sh', { cwd: demo })
   expect(stdout).toMatch(/bad-version: .*\n.*\n +✔ 3 of 3 expectations hold/)
 })
 
-test('a rule that cannot be evaluated is not judged as one that never fires', { timeout: 60_000 }, async () => {
+test('a rule that cannot be evaluated is not judged as one that never fires', async () => {
   const file = join(demo, 'rules/kernel/kernel-deadlock.ts')
   writeFileSync(file, readFileSync(file, 'utf8').replace("operator: 'equal'", "operator: 'equals'"))
   const history = join(ROOT, 'rules/history/repairs.jsonl.gz')

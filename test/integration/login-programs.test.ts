@@ -166,9 +166,7 @@ describe('a login that ends', () => {
     await Promise.all(Array.from({ length: 20 }, (_, i) => create(client, `later-${i}`)))
     proxy.reset()
     await create(admin, 'seen')
-    await vi.waitFor(() => expect(informer.store.get({ namespace: NAMESPACE, name: 'seen' })).toBeDefined(), {
-      timeout: 20_000,
-    })
+    await vi.waitFor(() => expect(informer.store.get({ namespace: NAMESPACE, name: 'seen' })).toBeDefined(), 240_000)
     expect(starts()).toHaveLength(2)
     stop.abort(new Error('the test is over'))
     await running
@@ -382,7 +380,7 @@ describe('ways to the server', () => {
     const running = informer.run(stop.signal)
     await informer.synced()
     await create(admin, 'two')
-    await vi.waitFor(() => expect(informer.store.get({ namespace: NAMESPACE, name: 'two' })).toBeDefined())
+    await vi.waitFor(() => expect(informer.store.get({ namespace: NAMESPACE, name: 'two' })).toBeDefined(), 240_000)
     stop.abort(new Error('the test is over'))
     await running
     expect(new Set(through.opened)).toEqual(new Set([`127.0.0.1:${proxy.port}`]))

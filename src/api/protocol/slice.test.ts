@@ -5,7 +5,7 @@ import { explore, type Model, type Move } from '../../../test/support/protocol/e
 import { countsInBudgets, nextPermitPhase, nextSlotState, type PermitPhase, type SlotState } from './permit.ts'
 import { isSwitching, nextComponentState, nextOrderState, type ComponentState, type OrderState } from './switch.ts'
 import { nextSlicePhase, type SlicePhase } from './slice.ts'
-import { inFull, isFull } from '#test/support/tools/full.ts'
+import { isFull } from '#test/support/tools/full.ts'
 
 interface Permit {
   readonly phase: PermitPhase
@@ -67,9 +67,8 @@ interface Size {
 
 const ENDED: readonly ComponentState[] = ['Healthy', 'RolledBack', 'Failed']
 
-/** The full form walks every state by itself, without the merging of `mergedKey`: eight times the states. */
-/** The full form takes ten seconds a model, and two minutes beside twenty other programs. */
-const TIMEOUT_MS = inFull(600_000, 10_000)
+/** The full form walks every state by itself, without the merging of `mergedKey`: ten seconds a model, and two minutes beside twenty other programs. */
+const TIMEOUT_MS = 600_000
 
 const isOpen = (permit: Permit | undefined): boolean => permit?.phase === 'Requested' || permit?.phase === 'Granted'
 

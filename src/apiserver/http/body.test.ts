@@ -33,5 +33,5 @@ describe('the body of an apply', () => {
       value: null,
       error: expect.stringContaining('line 3:') as string,
     })
-  }, 15_000)
+  })
 })
