@@ -62,6 +62,10 @@ export const agentErrors = errorTable({
     text: 'cannot install {component} {version}: {why}',
     next: 'correct the component in the fleet',
   },
+  KN8013_trust: {
+    text: 'cannot install {component} {version}: {why}',
+    next: 'sign it with keys that this host trusts, or give the fleet a trust document that has its keys (docs/tasks/signing-keys.md)',
+  },
   KN8014: {
     text: 'cannot install {component} {version}: MachineComponent {name} not found',
     next: 'commit it to the fleet; retried automatically',

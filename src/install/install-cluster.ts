@@ -1,4 +1,5 @@
 // Installs or upgrades KubeNode interactively: shows the plan, asks, writes, and prints the next steps.
+import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { ownAuthority } from '#artifacts/own-authority.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -66,15 +67,21 @@ export async function installCluster(
   for (const line of nextSteps(release, {
     isReady: options.wait,
     artifactsCa,
-    isFollowing: options.isFollowing === true,
+    isFollowing: options.isFollowing === true || (await followsGit(context)),
   }))
     io.out(shownLine(line))
   return true
 }
 
-/** Only informational: an installation does not fail without it. */
+/** Only informational, as the next one: an installation does not fail without it. */
 const servedAuthority = ({ client }: InstallContext): Promise<string | undefined> =>
   ownAuthority(client).catch(() => undefined)
+
+const followsGit = ({ client }: InstallContext): Promise<boolean> =>
+  client.list(fleetSource, { limit: 1 }).then(
+    ({ items }) => items.length > 0,
+    () => false,
+  )
 
 /** Settings of another cluster, applied with the wrong context, would point its hosts elsewhere. `--yes` does not cover that. */
 async function mayRename(values: Values, options: InstallOptions, context: InstallContext, io: Io): Promise<boolean> {

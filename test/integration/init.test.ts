@@ -242,7 +242,9 @@ describe('bootstrap', () => {
     expect((await follow('--git', url)).err).toMatch(/^KN7049: .* it has no commit on branch main/)
     const commit = world.repository.commit({})
     expect((await follow('--git', url, '--branch', 'other')).err).toMatch(/^KN7049: .* no commit on branch other/)
-    const dry = await follow('--git', url, '--dry-run')
+    // Settings are asked for where they are installed, once.
+    const dry = await follow('--git', url, '--dry-run', '--cluster', 'hub', '--roles', 'hub,business')
+    expect(dry.err).not.toContain('apiServer.url')
     expect(dry.out).toContain('would apply FleetSource kubenode-system/fleet\n')
     expect(await sources(world)).toEqual([])
 

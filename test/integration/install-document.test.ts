@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
@@ -124,7 +126,12 @@ test('a user without rights learns which right is missing first', async () => {
 })
 
 test('settings of another cluster are not applied with a wrong context, whatever --yes says', async () => {
-  expect((await kubenode('install', '--values', 'values.yaml', '--yes', '--no-wait')).code).toBe(0)
+  const { code, out } = await kubenode('install', '--values', 'values.yaml', '--yes', '--no-wait')
+  expect(code).toBe(0)
+  const advice = 'to follow a git repository: kubenode bootstrap --git URL'
+  expect(out).toContain(advice)
+  const metadata = { namespace: SYSTEM_NAMESPACE, name: 'fleet' }
+  await world.admin.apply(fleetSource, { ...fleetSource.example, metadata }, { fieldManager: 'test' })
   const other = ['install', '--values', 'values.yaml', '--cluster', 'prod-1', '--no-wait', '--yes'] as const
   const refused = await kubenode(...other)
   expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('KN1448: this cluster is installed as hub')])
@@ -132,7 +139,9 @@ test('settings of another cluster are not applied with a wrong context, whatever
   expect((await kubenode(...other)).code).toBe(0)
   const name = async () => (await kubenode('install', '--diff', '--values', 'values.yaml')).err
   expect(await name()).not.toContain('is installed as')
-  expect((await kubenode(...other, '--rename')).code).toBe(0)
+  const renamed = await kubenode(...other, '--rename')
+  expect(renamed.code).toBe(0)
+  expect(renamed.out).not.toContain(advice)
   expect(await name()).toContain('this cluster is installed as prod-1; these settings call it hub\n')
   expect((await kubenode('uninstall', '--yes', 'prod-1', '--delete-crds', '--now')).code).toBe(0)
 })

@@ -114,7 +114,7 @@ async function otherKernel(deps: StageDeps, own: string): Promise<string | undef
 }
 
 const refused = ({ name: component, version }: ComponentVersion, why: string, retry: 'never' | 'later') =>
-  new KubeNodeError(agentErrors.KN8013({ component, version, why }), { retry })
+  new KubeNodeError(agentErrors.KN8013_trust({ component, version, why }), { retry })
 
 async function readStatement(deps: StageDeps, component: string, version: string): Promise<MachineComponentSpec> {
   const name = componentObjectName(component, version)

@@ -56,7 +56,8 @@ export async function bootstrapCluster(
   const fleet = await readFleet(wanted, { credentials, weakCage: options.weakCage, env: io.env, now })
   const { called, objects, trust } = fleet
   io.out(shownLine(`commit ${called} of ${url} declares ${objects} objects`))
-  const values = await chosenValues(options, io, context)
+  // Only to compare them: what they ask of the user is written where they are installed.
+  const values = await chosenValues(options, { ...io, err: () => undefined }, context)
   const roles = values?.['roles']
   if (options.install && Array.isArray(roles) && !roles.includes('hub'))
     throw new KubeNodeError(initErrors.KN1433_roles({ url, roles: roles.join(', ') }))
