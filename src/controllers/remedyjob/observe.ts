@@ -29,6 +29,7 @@ import { ASKED_FOR_MS, FreshHolds } from './inputs/fresh-holds.ts'
 import { type Operation, operationFacts } from '#api/protocol/operations.ts'
 import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { PeerFacts, namesOf } from './inputs/peer-facts.ts'
+import { outdatedBy } from './inputs/outdated.ts'
 import { type FaultReading, type JobStep, type Seen, nextOperation, phaseOf } from './seen.ts'
 
 /** A mass fault reaches the caches within this time. It delays the repair of a single fault by as much. */
@@ -308,6 +309,7 @@ export class Observer {
       job,
       ...read,
       ...(known !== undefined && { maintained: maintenanceText(known) }),
+      ...defined({ outdated: outdatedBy(job, active) }),
       standing: view?.standing ?? { kind: 'Leaving', why: 'the Node was deleted' },
       fault,
       cleared:

@@ -289,6 +289,26 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   ],
   ['a node that is gone needs no repair', seen({ node: undefined }), 'Done, Superseded'],
   ['a rule that is gone wants nothing any more', seen({ fault: { kind: 'Gone' } }), 'Done, Superseded'],
+  [
+    'nor does one that was edited since, however long the job waited',
+    seen({ status: AWAITING, permit: granted, outdated: 'rule r is in mode DryRun now' }),
+    'Done, Superseded',
+  ],
+  [
+    'a rule that is reverted between two steps begins no further one',
+    seen({ status: { ...RUNNING, steps: [cordoned] }, permit: granted, outdated: 'rule r was edited' }),
+    'Done, Superseded',
+  ],
+  [
+    'nor does one that is deleted',
+    seen({ status: { ...RUNNING, steps: [cordoned] }, permit: granted, fault: { kind: 'Gone' } }),
+    'Done, Superseded',
+  ],
+  [
+    'but what runs has to end',
+    seen({ status: { ...RUNNING, steps: [cordoned, agentStep] }, permit: granted, outdated: 'rule r was edited' }),
+    'ListJobs, waits: WaitingForOther',
+  ],
   ['a hold keeps it from asking', seen({ holds: [hold('Freeze')] }), 'waits: HoldPause'],
   ['a person ends it', seen({ holds: [hold('Abort', 'Machine')] }), 'Done, Cancelled'],
   ['who deletes it ends it', seen({ meta: { deletionTimestamp: ago(1) } }), 'Done, Cancelled'],

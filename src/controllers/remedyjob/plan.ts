@@ -130,8 +130,15 @@ function givenUp(seen: Seen, now: number): JobPlan | undefined {
   if (seen.machine?.metadata.deletionTimestamp !== undefined && !replaces(seen))
     return finish(seen, now, 'Superseded', 'the Machine is being deleted')
   const why = isObserved(seen) ? ONLY_OBSERVED : unwanted(seen, now)
-  return why === undefined ? undefined : finish(seen, now, 'Cancelled', why)
+  if (why !== undefined) return finish(seen, now, 'Cancelled', why)
+  // What was done is still verified. But a step that git no longer declares is not begun.
+  const changed = phaseOf(seen.job) === 'Running' ? ruleChange(seen) : undefined
+  return changed === undefined ? undefined : finish(seen, now, 'Superseded', changed)
 }
+
+/** Why the rule does not want this repair any more. */
+const ruleChange = ({ job, fault, outdated }: Seen): string | undefined =>
+  fault.kind === 'Gone' ? `rule ${job.spec.remedierRef.name} was deleted` : outdated
 
 const replaces = ({ job }: Seen): boolean => job.spec.operations.some((o) => o.replace !== undefined)
 
@@ -151,7 +158,8 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
   if (seen.standing.kind === 'Leaving') return finish(seen, now, 'Superseded', seen.standing.why)
   const by = job.metadata.annotations?.[SUPERSEDED_BY]
   if (by !== undefined) return finish(seen, now, 'Superseded', `rule ${by} acts on this node first`)
-  if (fault.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} was deleted`)
+  const changed = ruleChange(seen)
+  if (changed !== undefined) return finish(seen, now, 'Superseded', changed)
   if (fault.kind === 'Absent') return finish(seen, now, 'Superseded', 'the fault cleared before the repair started')
   const inhibited = findCondition(seen.remedier?.status?.conditions, 'Inhibited')
   // The slot is released at once. If the fault outlasts the inhibition, a new job decides again.

@@ -36,6 +36,8 @@ export interface Seen {
   /** From what the rung verifies: is it repaired? */
   readonly cleared: FaultReading
   readonly remedier: NodeRemedier | undefined
+  /** Why the rule would not request this repair any more: it was edited since. */
+  readonly outdated?: string
   readonly holds: readonly OperationalHold[]
   /** The text about maintenance of the host, while that explains the node's state. */
   readonly maintained?: string
