@@ -9,7 +9,7 @@ import type { FleetView } from './fleet.ts'
 import type { Grant, Reservation } from './ledger.ts'
 import { asGrant } from './reservations.ts'
 import { EVERYTHING } from './tally.ts'
-import type { Unit } from './unit.ts'
+import { type Unit, isAway } from './unit.ts'
 import { defenderErrors } from './defender-errors.ts'
 
 export type Budget = NonNullable<DefenderPolicySpec['budgets']>[number]
@@ -145,7 +145,7 @@ export class Levels {
     if (of === 'unavailable' && per !== 'component')
       for (const u of this.#fleet.tally(policy, space).troubled) {
         const domain = domainOf(per, u, undefined)
-        if (domain !== undefined && u.health !== 'Healthy') at(domain).add(u.id)
+        if (domain !== undefined && isAway(u)) at(domain).add(u.id)
       }
     for (const grant of this.#grants) {
       if (grant.exempt !== undefined || spaceOf(grant) !== space) continue
@@ -164,7 +164,13 @@ export class Levels {
 
   #addDown(set: Set<string>, policy: CompiledPolicy, space: Unit['space'], component: string): void {
     for (const u of this.#fleet.tally(policy, space).troubled)
-      if (u.badComponents.has(component) || (u.health !== 'Healthy' && u.badComponents.size === 0)) set.add(u.id)
+      if (u.badComponents.has(component) || (isAway(u) && u.badComponents.size === 0)) set.add(u.id)
+  }
+
+  /** How many of these serve, and count only because a repair keeps them cordoned: they wait for a person. */
+  keptOut(policy: CompiledPolicy, space: Unit['space'], ids: ReadonlySet<string>): number {
+    const { troubled } = this.#fleet.tally(policy, space)
+    return [...troubled].filter((u) => u.health === 'Healthy' && u.isKeptOut === true && ids.has(u.id)).length
   }
 
   /** The name of an unavailable unit, without scanning the fleet. */

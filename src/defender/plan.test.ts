@@ -1201,6 +1201,58 @@ const requests = fc
     ),
   )
 
+describe('a machine that a failed repair left cordoned', () => {
+  const taints = [{ key: 'kubenode.io/cordon', effect: 'NoSchedule' }]
+  const annotations = { 'kubenode.io/cordon-owners': '{"repair-0123":{"reason":"repair j"}}' }
+  const nodes = machines(10).map(({ metadata: { name = '' } }) => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, uid: `node-${name}`, ...(name === 'm-1' && { annotations }) },
+    ...(name === 'm-1' && { spec: { taints } }),
+    status: { conditions: [condition('Ready', 'True')] },
+  }))
+  const own = machines(10).map((m) => {
+    const { name = '' } = m.metadata
+    return { ...m, status: { ...m.status, nodeRef: { name, uid: `node-${name}` } } }
+  })
+  const drain = (name: string) => one({ operations: ['Drain'], targets: [name] })
+  const of = (more: SnapshotWish) => outcome(ask({ machines: own, nodes, ...more }))
+
+  test.each([
+    [
+      'takes room from the others',
+      'm-0',
+      policy({ budgets: [{ max: 1, of: 'unavailable', per: 'cluster' }] }),
+      'Budget',
+    ],
+    ['counts below the health floor', 'm-0', policy({ healthFloor: 9 }), 'HealthFloor'],
+  ])('%s', (_, name, given, gate) =>
+    expect(of({ permits: [drain(name)], ...given })[`a/${name}`]).toMatch(new RegExp(`^Waiting ${gate} `)),
+  )
+
+  test('still has pods that may not move: its own drain is counted, and counted once', () => {
+    const given = (max: number) => policy({ budgets: [{ max, of: 'unavailable', per: 'cluster' }] })
+    expect(of({ permits: [drain('m-1')], ...given(1) })['a/m-1']).toBe('Granted')
+    expect(of({ permits: [drain('m-1')], ...given(0) })['a/m-1']).toMatch(/^Waiting Budget/)
+  })
+
+  test('is named as what it is', () => {
+    const given = policy({ budgets: [{ max: 1, of: 'unavailable', per: 'cluster' }] })
+    const [first] = ask({ machines: own, nodes, permits: [drain('m-0')], ...given }).permits
+    expect(first?.targets[0]?.verdict.seen).toBe('1 unavailable, 1 of them Ready but kept cordoned by repairs')
+  })
+
+  test('without a Machine too', () => {
+    const [first, second] = nodes
+    const target = { kind: 'Node' as const, name: 'm-0', uid: 'node-m-0' }
+    const asked = one({ operations: ['Drain'] })
+    const permits = [{ ...asked, spec: { ...asked.spec, targets: [target] } }]
+    const seen = { machines: [], nodes: [first, second].flatMap((n) => n ?? []), permits }
+    const given = policy({ budgets: [{ max: 1, of: 'unavailable', per: 'cluster' }] })
+    expect(Object.values(of({ ...seen, ...given }))).toEqual([expect.stringMatching(/^Waiting Budget/)])
+  })
+})
+
 describe('machines on their way in and out', () => {
   const scaleIn = (n: number) =>
     Array.from({ length: n }, (_, i) => aPermit({ name: `p${i}`, targets: [`m-${i}`], operations: ['ScaleIn'] }))

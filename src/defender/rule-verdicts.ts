@@ -7,6 +7,7 @@ import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
 import type { PoolBudgets } from './pool-budgets.ts'
 import { EVERYTHING } from './tally.ts'
+import { isAway } from './unit.ts'
 
 /** Policy → rule → verdict. */
 export type RuleVerdicts = ReadonlyMap<string, ReadonlyMap<string, Verdict>>
@@ -79,7 +80,7 @@ async function verdictsOn(policies: readonly CompiledPolicy[], facts: Facts, now
 /** Without machines, the share is unknown, not zero. */
 function clusterFacts(fleet: FleetView, inFlight: number): Facts {
   const { total: machines, troubled, silent } = fleet.tally(EVERYTHING, 'machines')
-  const unavailable = [...troubled].filter((u) => u.health !== 'Healthy').length
+  const unavailable = [...troubled].filter(isAway).length
   const unavailableShare = machines === 0 ? undefined : unavailable / machines
   return { cluster: { machines, unavailable, unavailableShare, silent, inFlight } }
 }

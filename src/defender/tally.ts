@@ -1,6 +1,6 @@
 // Counts the units that a policy selects: how many exist, by place, and which are unhealthy. Updated incrementally, so that the cost of a decision
 // among ten thousand units depends only on the unhealthy ones.
-import type { Unit } from './unit.ts'
+import { type Unit, isAway } from './unit.ts'
 
 const PLACES = ['zone', 'rack', 'pool', 'stage', 'region'] as const
 type Place = (typeof PLACES)[number]
@@ -19,7 +19,7 @@ export interface Tally {
   readonly coming: number
   /** Units without heartbeats. */
   readonly silent: number
-  /** Unhealthy, or with a failed component. */
+  /** Unhealthy, cordoned by a repair, or with a failed component. */
   readonly troubled: ReadonlySet<Unit>
   countIn(place: Place, domain: string): number
 }
@@ -49,7 +49,7 @@ class Counts implements Tally {
     this.total += by
     if (unit.isSilent) this.silent += by
     if (by < 0) this.troubled.delete(unit)
-    else if (unit.health !== 'Healthy' || unit.badComponents.size > 0) this.troubled.add(unit)
+    else if (isAway(unit) || unit.badComponents.size > 0) this.troubled.add(unit)
     for (const place of PLACES) {
       const counts = this.#places[place]
       const count = (counts.get(unit[place]) ?? 0) + by

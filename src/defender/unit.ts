@@ -5,6 +5,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { LABELS, TAINTS } from '#api/names.ts'
 import type { NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { REMOVAL_OWNER, isCordonedBy } from '#nodes/cordon.ts'
+import { repairCordonsOn } from '#nodes/faults/acceptance.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -17,6 +18,10 @@ export type Health = 'Healthy' | 'Unavailable' | 'Unknown' | 'NeverServed'
 /** Whether a disruption takes nothing away. */
 export const isOutOfService = ({ health }: Pick<Unit, 'health'>): boolean =>
   health === 'Unavailable' || health === 'NeverServed'
+
+/** Whether it counts as unavailable. */
+export const isAway = ({ health, isKeptOut }: Pick<Unit, 'health' | 'isKeptOut'>): boolean =>
+  health !== 'Healthy' || isKeptOut === true
 
 /** One thing that can be unavailable. A Machine and its Node are one unit, so that nothing is counted twice. */
 export interface Unit {
@@ -42,6 +47,8 @@ export interface Unit {
   /** Both its agent and its kubelet are silent. If both fail together, the machine or its network is the cause. */
   readonly isCutOff: boolean
   readonly badComponents: ReadonlySet<string>
+  /** A repair keeps its Node cordoned, so it takes no new pods. What still runs there serves: a disruption of it is not free. */
+  readonly isKeptOut?: boolean
   /** Since when its Node asks for a reboot; undefined while it does not. */
   readonly rebootAskedAt?: number | undefined
   readonly source: KubeObject
@@ -71,6 +78,7 @@ export function machineUnit(machine: Machine, node: KubeObject | undefined): Uni
     isSilent: isSilent(machine, node),
     isCutOff: conditionStatus(machine, 'AgentReachable') === 'False' && conditionStatus(node, 'Ready') === 'Unknown',
     badComponents: badComponents(machine),
+    ...keptOut(node),
     rebootAskedAt: rebootAskedAt(node),
     source: machine,
   }
@@ -158,6 +166,10 @@ export function machineHealth(machine: Machine, node: KubeObject | undefined): J
   return { health: 'Unknown', why: `Ready is ${ready ?? 'not reported'}` }
 }
 
+/** Also after the repair failed: its cordon stays, and the slot of its permit is free. */
+const keptOut = (node: KubeObject | undefined): Pick<Unit, 'isKeptOut'> =>
+  node !== undefined && repairCordonsOn(node).length > 0 ? { isKeptOut: true } : {}
+
 const BAD_STATES: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Degraded', 'Failed'])
 
 const badComponents = (machine: Machine): ReadonlySet<string> =>
@@ -199,6 +211,7 @@ export function nodeUnit(node: KubeObject): Unit {
     isSilent: ready === 'Unknown',
     isCutOff: false,
     badComponents: new Set(),
+    ...keptOut(node),
     rebootAskedAt: rebootAskedAt(node),
     source: node,
   }

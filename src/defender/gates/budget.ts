@@ -28,9 +28,15 @@ export function budgetGate(question: Question, context: GateContext): readonly G
       const limit = budgetLimit(max, levels.total(policy, per, unit.space, domain))
       const where = per === 'cluster' ? '' : ` in ${per} ${domain === '' ? '(none)' : domain}`
       const booked = all === levels ? set.size - levels.now.set(policy, of, per, unit.space, domain).size : 0
+      // Who only looks at what is Ready finds nothing that is unavailable.
+      const kept = after > limit && of === 'unavailable' ? levels.keptOut(policy, unit.space, set) : 0
+      const notes = [
+        ...(booked > 0 ? [`${booked} of them booked for work on their hosts`] : []),
+        ...(kept > 0 ? [`${kept} of them Ready but kept cordoned by repairs`] : []),
+      ]
       const parts = {
         policy,
-        seen: `${set.size} ${of}${where}${booked > 0 ? `, ${booked} of them booked for work on their hosts` : ''}`,
+        seen: [`${set.size} ${of}${where}`, ...notes].join(', '),
         limit: `${typeof max === 'number' ? max : `${limit} (${max})`} per ${per}`,
       }
       return [
