@@ -1,6 +1,6 @@
 // The incrementally updated results equal those of a full evaluation, whatever changed in between and in whatever order.
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -262,6 +262,41 @@ test('when a rule was first seen true is remembered while it stays true, also wh
   expect(await at(['calm', 'plain'], START + 5_000)).toBe(START)
   expect(await at(['calm'], START + 9_000, well)).toBeUndefined()
   expect(await at(['calm'], START + 12_000, bad)).toBe(START + 12_000)
+})
+
+describe('the time in the status of a rule', () => {
+  const since = START - 600_000
+  const remediers = [
+    { metadata: { name: 'calm' }, status: { matching: [{ node: 'n0', since: timestamp(since) }] } },
+  ] as unknown as readonly NodeRemedier[]
+  const question = { active: activeOf('calm'), remediers, repairsOf }
+  const view = (b: string, created?: number) => {
+    const made = viewOf({ node: 0, ready: 'True', a: 'False', b, pool: 'x', zone: 'z1' }, since - 1_000)
+    const creationTimestamp = created === undefined ? undefined : timestamp(created)
+    const metadata = { ...made.node.metadata, ...(creationTimestamp !== undefined && { creationTimestamp }) }
+    return new Map([['n0', { ...made, node: { ...made.node, metadata } }]])
+  }
+  const seenSince = (kept: VerdictBook) => kept.bad()[0]?.matches.get('calm')
+
+  test('is that of before a restart', async () => {
+    const kept = new VerdictBook(clock)
+    await kept.update(view('True', since - 1_000), question, START)
+    expect(seenSince(kept)).toBe(since)
+  })
+
+  test('does not hide that the rule was false since: the status is written later', async () => {
+    const kept = new VerdictBook(clock)
+    await kept.update(view('True'), question, START)
+    await kept.update(view('False'), question, START + 1_000)
+    await kept.update(view('True'), question, START + 2_000)
+    expect(seenSince(kept)).toBe(START + 2_000)
+  })
+
+  test('is not that of a Node that had the name before', async () => {
+    const kept = new VerdictBook(clock)
+    await kept.update(view('True', START - 5_000), question, START)
+    expect(seenSince(kept)).toBe(START)
+  })
 })
 
 test('what becomes true is reported once with its recorded time; for what was true before the first read it is unknown', async () => {

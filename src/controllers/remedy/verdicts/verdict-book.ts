@@ -222,7 +222,10 @@ export class VerdictBook {
     for (const { name, rule } of candidates) {
       if (!fired.includes(name)) continue
       const { since, isDated } = judge(rule.root, facts, now)
-      const first = Math.min(known?.get(name) ?? now, this.#recordedAt(question, name, view.name) ?? now)
+      const first = Math.min(
+        known?.get(name) ?? now,
+        before === undefined ? this.#recordedAt(question, name, view) : now,
+      )
       firstSeen.set(name, first)
       matches.set(name, isDated && since !== undefined ? since : Math.max(since ?? 0, first))
     }
@@ -253,12 +256,17 @@ export class VerdictBook {
     }
   }
 
-  #recordedAt({ remediers }: Question, rule: string, node: string): number | undefined {
+  /**
+   * From before this process: afterwards a record is older than what was observed, and would hide that the rule was false for a while. It has no UIDs, so
+   * what is older than the Node is about another one of its name.
+   */
+  #recordedAt({ remediers }: Question, rule: string, { name, node }: NodeView): number {
     const remedier = remediers.find((r) => r.metadata.name === rule)
-    if (remedier === undefined) return undefined
+    if (remedier === undefined) return Infinity
     const known = this.#recorded.get(remedier) ?? recordedTimes(remedier)
     this.#recorded.set(remedier, known)
-    return known.get(node)
+    const at = known.get(name)
+    return at === undefined || at < Date.parse(node.metadata.creationTimestamp ?? '') ? Infinity : at
   }
 
   #enter(name: string, entry: Entry, { onTrue }: Pick<Question, 'onTrue'>): void {
