@@ -172,7 +172,8 @@ function decide(given: Case): Decision {
   const blocked = heldBack(given)
   if (blocked !== undefined) return blocked
   if (step.kind === 'Open') return { fault: { job: step.job }, claims: !dryRun }
-  return waitsForTurn(given, step, ofNode) ?? opens(given, step)
+  const ofHost = scene.history.ofHost(node).filter((j) => ruleOf(j) === name && j.spec.dryRun === dryRun)
+  return waitsForTurn(given, step, ofHost) ?? opens(given, step)
 }
 
 /** A user requests the ladder from its start: after it was exhausted or aborted, or because the wait is too long. One hold starts it once. */
@@ -237,7 +238,7 @@ function heldBack(given: Case): Decision | undefined {
 
 type Try = Extract<LadderStep, { kind: 'Try' }>
 
-function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJob[]): Decision | undefined {
+function waitsForTurn(given: Case, step: Try, ofHost: readonly RemedyOperationJob[]): Decision | undefined {
   const { scene, active, since, open, owner } = given
   const { history, now, planned } = scene
   const { spec, name } = active
@@ -258,7 +259,7 @@ function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJo
     // A user who requests a repair knows how often the node was repaired.
     limits: step.isAsked === true ? { ...spec.limits, perNodePerDay: Infinity } : spec.limits,
     ofRule: history.ofRule(name, dryRun),
-    ofNode,
+    ofNode: ofHost,
     nodes: scene.rules.get(name)?.counts.selected ?? 0,
     planned: planned.get(name) ?? 0,
     now,

@@ -1,5 +1,6 @@
 // The past jobs of a rule and of a node. Jobs are kept for a day after they close, so this needs no memory of its own.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
@@ -13,6 +14,7 @@ export const isOpen = (job: RemedyOperationJob): boolean => job.status?.phase !=
 const createdAt = (job: RemedyOperationJob): number => timeOf(job.metadata.creationTimestamp) ?? 0
 export const finishedAt = (job: RemedyOperationJob): number => timeOf(job.status?.finishedAt) ?? createdAt(job)
 export const hasStarted = (job: RemedyOperationJob): boolean => job.status?.startedAt !== undefined
+const machineUidOf = (job: RemedyOperationJob): string | undefined => job.metadata.annotations?.[ANNOTATIONS.machineUid]
 export const ruleOf = (job: RemedyOperationJob): string => job.spec.remedierRef.name
 /** Nothing irreversible was requested or done yet. */
 export const isWaiting = (job: RemedyOperationJob): boolean =>
@@ -85,6 +87,8 @@ const BEHIND = new WeakMap<readonly RemedyOperationJob[], JobBook>()
 export class JobBook {
   readonly #jobs = new Map<string, RemedyOperationJob>()
   readonly #byNode = new Map<string, Map<string, RemedyOperationJob>>()
+  /** By UID of the Machine. */
+  readonly #byMachine = new Map<string, Map<string, RemedyOperationJob>>()
   readonly #byRule = new Map<string, OfRule>()
   #list: readonly RemedyOperationJob[] | undefined
 
@@ -106,6 +110,12 @@ export class JobBook {
     this.#jobs.set(name, job)
     const ofNode = this.#byNode.get(job.spec.node.uid) ?? new Map<string, RemedyOperationJob>()
     this.#byNode.set(job.spec.node.uid, ofNode.set(name, job))
+    const machine = machineUidOf(job)
+    if (machine !== undefined)
+      this.#byMachine.set(
+        machine,
+        (this.#byMachine.get(machine) ?? new Map<string, RemedyOperationJob>()).set(name, job),
+      )
     const sort = sortOf(ruleOf(job), job.spec.dryRun)
     const ofRule = this.#byRule.get(sort) ?? { jobs: new Map<string, RemedyOperationJob>() }
     this.#byRule.set(sort, ofRule)
@@ -126,6 +136,10 @@ export class JobBook {
     return [...(this.#byNode.get(uid)?.values() ?? [])]
   }
 
+  ofMachine(uid: string): readonly RemedyOperationJob[] {
+    return [...(this.#byMachine.get(uid)?.values() ?? [])]
+  }
+
   ofRule(rule: string, dryRun: boolean, now: number): Tally {
     const ofRule = this.#byRule.get(sortOf(rule, dryRun))
     if (ofRule === undefined) return NONE
@@ -140,6 +154,8 @@ export class JobBook {
     const sort = sortOf(ruleOf(job), job.spec.dryRun)
     this.#jobs.delete(name)
     remove(this.#byNode, job.spec.node.uid, this.#byNode.get(job.spec.node.uid), name)
+    const machine = machineUidOf(job) ?? ''
+    remove(this.#byMachine, machine, this.#byMachine.get(machine), name)
     const ofRule = this.#byRule.get(sort)
     if (ofRule !== undefined) ofRule.counted = undefined
     remove(this.#byRule, sort, ofRule?.jobs, name)
@@ -195,6 +211,18 @@ export class History {
 
   ofNode(uid: string): readonly RemedyOperationJob[] {
     return this.#book.ofNode(uid)
+  }
+
+  /** Also from when its Node had another UID: a host that registers again after each reboot is the same patient. */
+  ofHost({
+    uid,
+    machineUid,
+  }: {
+    readonly uid: string
+    readonly machineUid: string | undefined
+  }): readonly RemedyOperationJob[] {
+    if (machineUid === undefined) return this.ofNode(uid)
+    return [...new Set([...this.#book.ofNode(uid), ...this.#book.ofMachine(machineUid)])]
   }
 
   /** Counts repairs or dry runs. */
