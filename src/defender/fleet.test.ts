@@ -176,6 +176,12 @@ describe('targets', () => {
     ])
   })
 
+  test('of a Node that is Ready and is not Ready, nobody knows whether it serves', () => {
+    const both = { conditions: [condition('Ready', 'True'), condition('Ready', 'False')] }
+    const nodes = [{ ...node('n'), status: both }]
+    expect(fleetView({ machines: [], nodes, clusters: [] }).units.map((u) => u.health)).toEqual(['Unknown'])
+  })
+
   test('F3 a Node whose Machine was removed is no healthy machine until something new is heard of it', () => {
     const made = aMachine({ name: 'm', deletionTimestamp: AT })
     const fleet = new Fleet()

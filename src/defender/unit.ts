@@ -7,6 +7,7 @@ import type { NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { REMOVAL_OWNER, isCordonedBy } from '#nodes/cordon.ts'
 import { repairCordonsOn } from '#nodes/faults/acceptance.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
+import { certainStatus } from '#kube/conditions.ts'
 import { defined } from '#lib/defined.ts'
 
 /**
@@ -88,7 +89,7 @@ const conditionsOf = (o: KubeObject | undefined): readonly Condition[] =>
   (o?.['status'] as { readonly conditions?: readonly Condition[] } | undefined)?.conditions ?? []
 
 const conditionStatus = (o: KubeObject | undefined, type: string): Condition['status'] | undefined =>
-  conditionsOf(o).find((c) => c.type === type)?.status
+  certainStatus(conditionsOf(o), type)
 
 const REBOOT_ASKED: keyof typeof NODE_CONDITIONS = 'RebootRequired'
 

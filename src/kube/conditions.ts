@@ -19,6 +19,20 @@ type Conditions = readonly Condition[]
 export const findCondition = (conditions: Conditions | undefined, type: string): Condition | undefined =>
   conditions?.find((c) => c.type === type)
 
+/** Its status; Unknown if it is listed more than once, and the entries differ. Undefined if it is not listed. */
+export function certainStatus(
+  conditions: readonly Pick<Condition, 'type' | 'status'>[] | undefined,
+  type: string,
+): Condition['status'] | undefined {
+  let status: Condition['status'] | undefined
+  for (const c of conditions ?? []) {
+    if (c.type !== type) continue
+    if (status !== undefined && status !== c.status) return 'Unknown'
+    status = c.status
+  }
+  return status
+}
+
 export const isConditionTrue = (conditions: Conditions | undefined, type: string): boolean =>
   findCondition(conditions, type)?.status === 'True'
 

@@ -55,6 +55,19 @@ describe('the facts of a Node object', () => {
   ]
   it.each(cases)('have %s', async (_name, leaf) => expect(await fires(nodeFacts(node), leaf)).toBe(true))
 
+  it('say nothing about a condition that is listed twice with different statuses', async () => {
+    const ready = (status: string) => ({ type: 'Ready', status, lastTransitionTime: '2026-05-01T11:00:00Z' })
+    const reporting = (...conditions: readonly object[]) => ({ metadata: { name: 'n1' }, status: { conditions } })
+    const is = (value: string) => ({ fact: 'conditions', path: '/Ready/status', operator: 'equal', value })
+    const twice = reporting(ready('True'), ready('False'))
+    const before = reporting(ready('True'), ready('True'))
+    for (const facts of [nodeFacts(twice), nodeFacts(twice, { node: before, facts: nodeFacts(before) })]) {
+      for (const status of ['True', 'False', 'Unknown']) expect(await fires(facts, is(status))).toBe(false)
+      expect(await fires(facts, { fact: 'conditions', path: '/Ready', operator: 'absent' })).toBe(false)
+    }
+    expect(await fires(nodeFacts(reporting(ready('False'), ready('False'))), is('False'))).toBe(true)
+  })
+
   it('say nothing about conditions when the node reports none at all', async () => {
     const silent = nodeFacts({ metadata: { name: 'n1' }, status: {} })
     expect(await fires(silent, { fact: 'conditions', path: '/Ready', operator: 'absent' })).toBe(false)

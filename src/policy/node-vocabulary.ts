@@ -181,30 +181,35 @@ function taintKeys(taints: unknown): unknown {
   return Array.isArray(taints) ? taints.map((t) => own(fieldsOf(t), 'key')) : undefined
 }
 
-/** A list of maps as a map. A node that reported no conditions at all counts as not observed. */
-function byKey(list: unknown, key: string): unknown {
+/**
+ * The list as a map by type. A node that reported no conditions at all counts as not observed. Of a condition that is listed twice with different statuses,
+ * only that it is reported is known.
+ */
+function byType(list: unknown): unknown {
   if (!Array.isArray(list)) return undefined
+  const named = list.flatMap((item): readonly (readonly [string, unknown])[] => {
+    const name = own(fieldsOf(item), 'type')
+    return typeof name === 'string' ? [[name, item]] : []
+  })
   // One call for the whole map: set key by key, a large one costs ten times as much to build and to copy.
-  return Object.fromEntries(
-    list.flatMap((item) => {
-      const name = own(fieldsOf(item), key)
-      return typeof name === 'string' ? [[name, item]] : []
-    }),
-  )
+  const map: Record<string, unknown> = Object.fromEntries(named)
+  if (Object.keys(map).length === named.length) return map
+  for (const [type, item] of named)
+    if (own(fieldsOf(item), 'status') !== own(fieldsOf(own(map, type)), 'status')) setOwn(map, type, { type })
+  return map
 }
 
 /** A node changes one condition at a time, of dozens: the map from before is copied, and that one is replaced. */
 function conditionsOf(list: unknown, before: KnownFacts | undefined): unknown {
   const [was, known] = [before === undefined ? undefined : conditionListOf(before.node), before?.facts['conditions']]
-  if (!Array.isArray(list) || !Array.isArray(was) || list.length !== was.length || !isObject(known))
-    return byKey(list, 'type')
+  if (!Array.isArray(list) || !Array.isArray(was) || list.length !== was.length || !isObject(known)) return byType(list)
   let map: Record<string, unknown> | undefined
   for (let n = 0; n < list.length; n++) {
     if (list[n] === was[n]) continue
     const type = own(fieldsOf(list[n]), 'type')
     // Not the same members, or a type that is listed twice.
     if (typeof type !== 'string' || own(fieldsOf(was[n]), 'type') !== type || own(known, type) !== was[n])
-      return byKey(list, 'type')
+      return byType(list)
     map ??= { ...known }
     setOwn(map, type, list[n])
   }

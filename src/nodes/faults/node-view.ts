@@ -1,7 +1,7 @@
 // One node as rules see it: its facts, and whether its reports can be trusted right now. Unknown blocks.
 import type { Reason } from '#api/catalogue.ts'
 import { type Machine } from '#api/kinds/machine.ts'
-import { findCondition } from '#kube/conditions.ts'
+import { certainStatus, findCondition } from '#kube/conditions.ts'
 import { nodeFacts } from '#policy/node-vocabulary.ts'
 import type { Facts } from '#policy/reading.ts'
 import type { Term } from '#policy/rule.ts'
@@ -38,7 +38,7 @@ const agentReachable = (machine: Machine) => findCondition(machine.status?.condi
 function standingOf(node: Node, machine: Machine | undefined): Standing {
   if (node.metadata.deletionTimestamp !== undefined) return { kind: 'Leaving', why: 'the Node is being deleted' }
   if (machine?.metadata.deletionTimestamp !== undefined) return { kind: 'Leaving', why: 'the Machine is being deleted' }
-  const ready = findCondition(node.status?.conditions, 'Ready')?.status
+  const ready = certainStatus(node.status?.conditions, 'Ready')
   if (ready === undefined) return { kind: 'Silent', why: 'Ready is not reported', isJoining: true }
   if (ready !== 'True' && ready !== 'False') return { kind: 'Silent', why: `Ready is ${ready}` }
   if (machine === undefined || machine.spec.channel === 'Observe') return READABLE

@@ -1,6 +1,6 @@
 // Decides whether a repair helped, from what its rung verifies. Pure. Unknown is not cleared.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { findCondition } from '#kube/conditions.ts'
+import { certainStatus, findCondition } from '#kube/conditions.ts'
 import type { ActiveRule } from '#nodes/faults/active-rule.ts'
 import type { NodeView } from '#nodes/faults/node-view.ts'
 import { ageMs } from '#policy/reading.ts'
@@ -32,9 +32,10 @@ interface ClearedInput {
 
 function conditionReading(view: NodeView, type: string, now: number): FaultReading {
   const condition = findCondition(view.node.status?.conditions, type)
-  if (condition?.status === 'True') return { kind: 'Present' }
-  if (condition?.status !== 'False')
-    return { kind: 'Unknown', why: `${type} is ${condition?.status ?? 'not reported'}` }
+  const status = certainStatus(view.node.status?.conditions, type)
+  if (status === 'True') return { kind: 'Present' }
+  if (condition === undefined || status !== 'False')
+    return { kind: 'Unknown', why: `${type} is ${status ?? 'not reported'}` }
   const age = ageMs(condition.lastTransitionTime, now)
   return { kind: 'Absent', since: age === undefined ? undefined : now - age }
 }
