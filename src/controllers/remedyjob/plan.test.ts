@@ -210,6 +210,7 @@ const fenced = (more: Wild) =>
     { phase: 'Done', outcome: 'Succeeded', finishedAt: ago(9) },
   )
 
+const otherHost = { ...listed, status: { bootID: 'b1', nodeRef: { name: 'n2', uid: 'u2' } } }
 const leavingMachine = { ...listed, metadata: { ...listed.metadata, deletionTimestamp: ago(1) } }
 
 const rows: readonly (readonly [string, Seen, string])[] = [
@@ -285,6 +286,16 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   [
     'a node that was recreated is another node',
     seen({ node: { metadata: { name: 'n', uid: 'other' } } }),
+    'Done, Superseded',
+  ],
+  [
+    'a machine that is the host of another node gives no permit for this one',
+    seen({ status: AWAITING, permit: granted, machine: otherHost }),
+    'Done, Superseded',
+  ],
+  [
+    'nor for a further step',
+    seen({ status: { ...RUNNING, steps: [cordoned] }, permit: granted, machine: otherHost }),
     'Done, Superseded',
   ],
   ['a node that is gone needs no repair', seen({ node: undefined }), 'Done, Superseded'],

@@ -132,8 +132,19 @@ function givenUp(seen: Seen, now: number): JobPlan | undefined {
   const why = isObserved(seen) ? ONLY_OBSERVED : unwanted(seen, now)
   if (why !== undefined) return finish(seen, now, 'Cancelled', why)
   // What was done is still verified. But a step that git no longer declares is not begun.
-  const changed = phaseOf(seen.job) === 'Running' ? ruleChange(seen) : undefined
+  const changed = phaseOf(seen.job) === 'Running' ? (otherHost(seen) ?? ruleChange(seen)) : undefined
   return changed === undefined ? undefined : finish(seen, now, 'Superseded', changed)
+}
+
+/**
+ * The permit is for the Machine, and the steps are on the Node. If they are two hosts, budgets and protections would be asked about the wrong one: a job
+ * that was written by hand, or a Machine that was created again.
+ */
+function otherHost({ job, node, machine }: Seen): string | undefined {
+  const nodeRef = machine?.status?.nodeRef
+  if (nodeRef === undefined || node?.metadata.uid !== job.spec.node.uid || nodeRef.uid === job.spec.node.uid)
+    return undefined
+  return `machine ${job.spec.machine} is not the host of node ${job.spec.node.name}, but of ${nodeRef.name} (UID ${nodeRef.uid})`
 }
 
 /** Why the rule does not want this repair any more. */
@@ -155,6 +166,8 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
   if (node === undefined) return finish(seen, now, 'Superseded', `node ${job.spec.node.name} was deleted`)
   if (node.metadata.uid !== job.spec.node.uid)
     return finish(seen, now, 'Superseded', `node ${job.spec.node.name} was created again`)
+  const other = otherHost(seen)
+  if (other !== undefined) return finish(seen, now, 'Superseded', other)
   if (seen.standing.kind === 'Leaving') return finish(seen, now, 'Superseded', seen.standing.why)
   const by = job.metadata.annotations?.[SUPERSEDED_BY]
   if (by !== undefined) return finish(seen, now, 'Superseded', `rule ${by} acts on this node first`)
