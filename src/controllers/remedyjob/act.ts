@@ -1,11 +1,8 @@
 // Carries out one planned action and decides nothing. The objects behind a disruptive action were read from the server right before the plan.
-import { API_GROUP_VERSION } from '#api/kind.ts'
-import { machine as machineType } from '#api/kinds/machine.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
-import { nameOf, uidOf } from '#api/schema/object-meta.ts'
+import { uidOf } from '#api/schema/object-meta.ts'
 import { assertNever } from '#lib/errors.ts'
-import { applyObject } from '#kube/apply.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { uncordon } from '#nodes/cordon.ts'
@@ -18,6 +15,7 @@ import type { Swap } from '#runtime/compare-and-swap.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { doStep } from './steps/do-step.ts'
+import { applyList } from './steps/job-list.ts'
 import { type JobTools, nodeTools } from './steps/step-tools.ts'
 import type { JobAction } from './actions.ts'
 import { type Seen } from './seen.ts'
@@ -33,7 +31,7 @@ export async function act(tools: JobTools, action: JobAction, seen: Seen, signal
     case 'ReportResult':
       return actOnPermit({ client, fieldManager, signal }, action, clock.now())
     case 'ListJobs':
-      return listJobs(client, action, signal)
+      return applyList(client, action.machine, action.jobs, signal)
     case 'DoStep':
       return doStep(tools, action.step, seen, signal)
     case 'EndPod':
@@ -61,21 +59,6 @@ async function endPod(
 ): Promise<ActionOutcome> {
   const outcome = await endAcceptancePod(client, pod, signal)
   return outcome.kind === 'Denied' || outcome.kind === 'Stale' ? { kind: 'Applied', object: undefined } : outcome
-}
-
-async function listJobs(
-  client: KubeClient,
-  { machine, jobs }: Extract<JobAction, { kind: 'ListJobs' }>,
-  signal: AbortSignal,
-): Promise<ActionOutcome> {
-  // With the uid, an apply never recreates a deleted machine.
-  const object = {
-    apiVersion: API_GROUP_VERSION,
-    kind: 'Machine',
-    metadata: { name: nameOf(machine), uid: uidOf(machine) },
-    spec: { jobs },
-  }
-  return applyObject(client, machineType, object, { fieldManager, force: true, signal })
 }
 
 /** Done once in this process. Where these controllers may not, nothing else of the job waits for it. */

@@ -33,6 +33,7 @@ import { type Went, ownStatus } from './status.ts'
 import { FreeDevices } from './steps/free-devices.ts'
 import { OffSightings } from './steps/off-sightings.ts'
 import type { JobTools } from './steps/step-tools.ts'
+import { unlistGone } from './steps/unlist-gone.ts'
 import { GRANTED, wakeUp } from './inputs/triggers.ts'
 
 /** The parts that decide and act. Tests replace them with buggy ones. */
@@ -108,7 +109,7 @@ class JobReconciler {
     const { signal } = context
     let decided = await this.#decide(name, signal)
     if (typeof decided === 'number') return requeueAfter(decided)
-    if (decided === undefined) return doneOrAfter(undefined)
+    if (decided === undefined) return this.#unlist(name, signal)
     const readAt = clock.monotonic()
     // Continue a started repair at once, while the data just read is still fresh.
     for (let turn = 1; ; turn++) {
@@ -126,6 +127,13 @@ class JobReconciler {
       const next = await observer.goOn(seen, written.job, signal)
       decided = { seen: next, planned: parts.plan(next, clock.now()) }
     }
+  }
+
+  async #unlist(name: string, signal: AbortSignal): Promise<Outcome> {
+    const { tools, caches } = this.#deps
+    const outcome = await unlistGone(tools.client, caches, name, signal)
+    if (outcome === undefined || outcome.kind === 'Applied') return doneOrAfter(undefined)
+    return 'error' in outcome ? retry(outcome.error) : doneOrAfter(0)
   }
 
   /** A number: not now, but after this many milliseconds. */

@@ -32,6 +32,8 @@ export const BY_MACHINE = 'remedyjob/machine'
 export const BY_RULE = 'remedyjob/rule'
 /** Index of MaintenanceEvents. */
 export const BY_HOST_OF = 'remedyjob/host-of'
+/** Of machines, by the jobs that they list. */
+export const BY_LISTED = 'remedyjob/listed'
 export const BY_INCIDENT = 'remedyjob/incident'
 export const BY_NODE_UID = 'remedyjob/node-uid'
 
@@ -46,7 +48,7 @@ export const cachesOf = (informers: Informers): JobCaches => ({
   }),
   permits: informers.of(operationPermit),
   nodes: informers.of(nodeType),
-  machines: informers.of(machineType, { indexes: { [BY_NODE_UID]: nodeUidOf } }),
+  machines: informers.of(machineType, { indexes: { [BY_NODE_UID]: nodeUidOf, [BY_LISTED]: (m) => m.spec.jobs ?? [] } }),
   remediers: informers.of(nodeRemedier),
   revisions: informers.of(controllerRevisionType, { selection: { namespace: SYSTEM_NAMESPACE } }),
   holds: informers.of(operationalHold),

@@ -38,6 +38,7 @@ export function wakeUp(caches: JobCaches, controller: Pick<Controller, 'enqueue'
     const name = nameOf(now ?? before ?? { metadata: {} })
     const listed = now?.spec.jobs ?? []
     const isDeleted = now === undefined
+    for (const job of listed) if (caches.jobs.get(job) === undefined) controller.enqueue(job)
     wake(caches.jobs.byIndex(BY_MACHINE, name).filter((j) => isDeleted || isAlive(j) || listed.includes(nameOf(j))))
   })
   caches.remediers.onChange((before, now) => {

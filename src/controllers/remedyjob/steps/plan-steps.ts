@@ -8,8 +8,8 @@ import { centralStep } from './central-steps.ts'
 import type { JobAction, JobPlan } from '../actions.ts'
 import type { StepExecutor } from '#api/protocol/job.ts'
 import { type Operation, acceptanceText, isRescue, operationFacts, operationName } from '#api/protocol/operations.ts'
-import { nameOf } from '#api/schema/object-meta.ts'
-import { type JobStep, type Seen, isFrozen, isSilent, needsRescue, nextOperation, phaseOf } from '../seen.ts'
+import { type JobStep, type Seen, isFrozen, isSilent, needsRescue, nextOperation } from '../seen.ts'
+import { atWorkIn } from './job-list.ts'
 import { takeOverInMs, waitedMs } from './take-over.ts'
 import type { Held } from '../plan-holds.ts'
 import { finish, isStarted, move, waitForHold } from '../plan-transitions.ts'
@@ -138,11 +138,8 @@ function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPla
 export function listJobs(seen: Seen, isShown = true): readonly JobAction[] {
   const { machine, job } = seen
   if (machine === undefined) return []
-  const isAtWork = (j: typeof job) => phaseOf(j) === 'Running' || phaseOf(j) === 'Verifying'
-  const jobs = [...(isShown ? [job] : []), ...seen.others.filter((j) => j.spec.machine === job.spec.machine)]
-    .filter(isAtWork)
-    .map(nameOf)
-    .toSorted()
+  const others = seen.others.filter((j) => j.spec.machine === job.spec.machine)
+  const jobs = atWorkIn([...(isShown ? [job] : []), ...others])
   const listed = machine.spec.jobs ?? []
   if (listed.length === jobs.length && jobs.every((j) => listed.includes(j))) return []
   return [{ kind: 'ListJobs', reason: 'the agent needs the list of running jobs', machine, jobs }]
