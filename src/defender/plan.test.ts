@@ -1133,6 +1133,45 @@ describe('a machine that switches a component already', () => {
   })
 })
 
+describe('two repairs of one machine', () => {
+  const repair = (name: string, job: string, kind: 'Machine' | 'Node' = 'Machine') => {
+    const permit = aPermit({
+      name,
+      targets: ['m-0'],
+      requester: { manager: 'kubenode-remedyjob', kind: 'RemedyOperationJob', name: job },
+    })
+    const targets = [{ kind, name: 'm-0', uid: kind === 'Machine' ? uidOf('m-0') : 'node-m-0' }]
+    return { ...permit, spec: { ...permit.spec, targets } }
+  }
+  const nodes = [
+    {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'm-0', uid: 'node-m-0' },
+      status: { conditions: [condition('Ready', 'True')] },
+    },
+  ]
+  const own = machines(10).map((m) =>
+    m.metadata.name === 'm-0' ? { ...m, status: { ...m.status, nodeRef: { name: 'm-0', uid: 'node-m-0' } } } : m,
+  )
+  const phasesOf = (...permits: readonly OperationPermit[]) => phases(ask({ machines: own, nodes, permits }))
+
+  test('are not granted beside each other, also where one of them names the Node', () => {
+    expect(phasesOf(repair('a', 'one'), repair('b', 'two'))).toEqual(['Granted', 'Requested'])
+    expect(phasesOf(repair('a', 'one'), repair('b', 'two', 'Node'))).toEqual(['Granted', 'Requested'])
+    expect(phasesOf(repair('a', 'one', 'Node'), repair('b', 'two'))).toEqual(['Granted', 'Requested'])
+  })
+
+  test('are one repair if one job asks again, and follow each other once the first has its result', () => {
+    expect(phasesOf(repair('a', 'one'), repair('a-p2', 'one'))).toEqual(['Granted', 'Granted'])
+    const first = ask({ machines: own, nodes, permits: [repair('a', 'one')] })
+    const [granted] = told(first)
+    const done = { ...granted, spec: { ...granted?.spec, results: { [uidOf('m-0')]: 'Failed' } } } as OperationPermit
+    const after = ask({ machines: own, nodes, permits: [done, repair('b', 'two')] }, first.ledger)
+    expect(outcome(after)['b/m-0']).toBe('Granted')
+  })
+})
+
 describe('outside of every window', () => {
   const windows = (until?: string) => [{ cron: '0 3 * * *', duration: '1h', timeZone: 'UTC', ...defined({ until }) }]
   const seenWith = (until?: string) => {

@@ -1,5 +1,6 @@
 // Decides about one target of a permit: a gate blocks it, or it takes its slot. A grant counts only once the ledger was swapped.
 import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { maintenanceText, standsOff } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -120,7 +121,7 @@ const removalUnderWay = ({ permit }: Grant): GateVerdict =>
 
 const REMOVAL: Disruption = 'ScaleIn'
 
-/** A repair of a node and maintenance of its host must not overlap. The ledger admits one of them. */
+/** A repair of a node, another repair of it, and maintenance of its host must not overlap. The ledger admits one of them. */
 function competingWork(
   { spec, metadata }: OperationPermit,
   unit: Unit,
@@ -134,10 +135,13 @@ function competingWork(
       return wait('Ledger', { reason: 'MaintenanceUnderWay', seen: maintenanceText(event), retryAfterMs: COMPETING_MS })
   }
   if (kind !== REPAIRER && kind !== maintenanceEvent.kind) return undefined
-  const others = new Map(snapshot.permits.map((p) => [p.metadata.uid, p.spec.requester.kind]))
+  const others = new Map(snapshot.permits.map((p) => [p.metadata.uid, p.spec.requester]))
+  const uids = new Set([uid, unit.id, nodeUidOf(unit)])
   const other = ledger.grants().find((g) => {
-    const by = others.get(g.permitUid)
-    return g.target === uid && g.permitUid !== metadata.uid && by !== kind && WORKERS.has(by ?? '')
+    const by = uids.has(g.target) && g.permitUid !== metadata.uid ? others.get(g.permitUid) : undefined
+    if (by === undefined || !WORKERS.has(by.kind ?? '')) return false
+    // Of a repair whose permit ended, the next permit must not wait for the slot: it is freed only once the machine is well.
+    return by.kind !== kind || (kind === REPAIRER && g.state === 'Held' && by.name !== spec.requester.name)
   })
   return (
     other &&
@@ -148,6 +152,10 @@ function competingWork(
     })
   )
 }
+
+/** A repair may be asked for a Machine, or for its Node. */
+const nodeUidOf = ({ source }: Unit): string | undefined =>
+  source.kind === machineType.kind ? (source as Machine).status?.nodeRef?.uid : undefined
 
 const WORKERS: ReadonlySet<string> = new Set([REPAIRER, maintenanceEvent.kind])
 
