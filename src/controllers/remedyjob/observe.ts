@@ -133,13 +133,15 @@ export class Observer {
     if (isStart && !mayStart) await this.#askAround(job, this.#caches.remediers.get(job.spec.remedierRef.name), signal)
     const isRead = nodeRead !== undefined && !isStart && isSame((j) => j.spec.node.name)
     // The node that is about to be repaired is read last: it may change while the others are read.
-    const [[machine, remedier], node] = await Promise.all([
+    const [[machine, remedier], node, between] = await Promise.all([
       this.#readOthers(job, operation, signal),
       isRead ? nodeRead : readNode(job),
+      // A hold that the cache has missed must also stop the next step.
+      phaseOf(job) === 'Running' ? this.#holds.now(signal) : undefined,
     ])
     const { asked, holds } = isStart
       ? await this.#askAround(job, remedier, signal)
-      : { asked: NOBODY_ASKED, holds: undefined }
+      : { asked: NOBODY_ASKED, holds: between }
     const isReporting = await this.#isReporting(job, remedier)
     const read = { permit, node, machine, remedier, isFresh: true, asked, isReporting, ...defined({ holds }) }
     const seen = this.#seen(job, read)

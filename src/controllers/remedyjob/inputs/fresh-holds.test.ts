@@ -19,7 +19,10 @@ function world() {
   return { clock, fake: new FakeKube({ clock, random: seededRandom(1), kinds }) }
 }
 
-test('F3 a hold that the cache has missed is seen before a repair begins', async () => {
+test.each([
+  ['a repair begins', 'AwaitingPermit'],
+  ['its next step begins', 'Running'],
+])('F3 a hold that the cache has missed is seen before %s', async (_, phase) => {
   const { clock, fake } = world()
   fake.plant(operationalHold, hold)
   fake.plant(remedyOperationJob, {
@@ -28,7 +31,7 @@ test('F3 a hold that the cache has missed is seen before a repair begins', async
     metadata: { name: 'j' },
     spec: { ...remedyOperationJob.example.spec, node: { name: 'n', uid: 'u' } },
   })
-  fake.poke(remedyOperationJob, { name: 'j' }, { status: { phase: 'AwaitingPermit' } }, 'status')
+  fake.poke(remedyOperationJob, { name: 'j' }, { status: { phase } }, 'status')
   const nothing = { get: () => undefined, list: () => [], byIndex: () => [], onChange: () => () => undefined }
   const names = ['jobs', 'permits', 'nodes', 'machines', 'remediers', 'revisions', 'holds', 'maintenance'] as const
   const caches = Object.fromEntries(names.map((name) => [name, nothing])) as unknown as JobCaches
