@@ -38,7 +38,7 @@ function healthOf(
 describe('health of a machine', () => {
   test.each<readonly [string, Partial<MachineWish>, Condition['status'] | 'none' | undefined, Health]>([
     ['Ready, and its Node too: healthy', {}, 'True', 'Healthy'],
-    ['Ready, its Node not seen: healthy', {}, 'none', 'Healthy'],
+    ['Ready, its Node not seen: unknown', {}, 'none', 'Unknown'],
     ['its Node not Ready: down', {}, 'False', 'Unavailable'],
     ['its Node without a Ready condition: unknown', {}, undefined, 'Unknown'],
     ['its kubelet silent, its agent not: down', {}, 'Unknown', 'Unavailable'],
@@ -180,6 +180,17 @@ describe('targets', () => {
     const both = { conditions: [condition('Ready', 'True'), condition('Ready', 'False')] }
     const nodes = [{ ...node('n'), status: both }]
     expect(fleetView({ machines: [], nodes, clusters: [] }).units.map((u) => u.health)).toEqual(['Unknown'])
+  })
+
+  test('F4 a machine whose Node is another one by now is no healthy machine', () => {
+    const made = aMachine({ name: 'm' })
+    const machine = { ...made, status: { ...made.status, nodeRef: { name: 'n', uid: uidOf('node-n') } } }
+    const again = { ...node('n', 'True'), metadata: { name: 'n', uid: 'again' } }
+    const health = (...nodes: readonly KubeObject[]) =>
+      fleetView({ machines: [machine], nodes, clusters: [] }).units.map((u) => u.health)
+    expect(health(node('n', 'True'))).toEqual(['Healthy'])
+    expect(health()).toEqual(['Unknown'])
+    expect(health(again)).toEqual(['Unknown', 'Healthy'])
   })
 
   test('F3 a Node whose Machine was removed is no healthy machine until something new is heard of it', () => {

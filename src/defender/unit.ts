@@ -75,7 +75,7 @@ export function machineUnit(machine: Machine, node: KubeObject | undefined): Uni
     rack,
     pool,
     ...NO_CLUSTER,
-    ...machineHealth(machine, node),
+    ...withNode(machine, node, machineHealth(machine, node)),
     isSilent: isSilent(machine, node),
     isCutOff: conditionStatus(machine, 'AgentReachable') === 'False' && conditionStatus(node, 'Ready') === 'Unknown',
     badComponents: badComponents(machine),
@@ -170,6 +170,14 @@ export function machineHealth(machine: Machine, node: KubeObject | undefined): J
 /** Also after the repair failed: its cordon stays, and the slot of its permit is free. */
 const keptOut = (node: KubeObject | undefined): Pick<Unit, 'isKeptOut'> =>
   node !== undefined && repairCordonsOn(node).length > 0 ? { isKeptOut: true } : {}
+
+/** Its Node was deleted, or registered again under another UID, and the Machine does not show it yet. Where no Node is, no pod runs. */
+function withNode({ status }: Machine, node: KubeObject | undefined, judged: Judged): Judged {
+  const { nodeRef } = status ?? {}
+  return judged.health === 'Healthy' && node === undefined && nodeRef !== undefined
+    ? { health: 'Unknown', why: `its Node ${nodeRef.name} is not there` }
+    : judged
+}
 
 const BAD_STATES: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Degraded', 'Failed'])
 

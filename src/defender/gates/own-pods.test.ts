@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { hostsOf, leadingNodes } from '#nodes/own-pods.ts'
-import { START_MS, aMachine, aPermit, aPolicy, aSnapshot } from '#test/support/fleets/defender-objects.ts'
+import { START_MS, aMachine, aPermit, aPolicy, aSnapshot, condition } from '#test/support/fleets/defender-objects.ts'
 import { grantsOf } from '../ledger.ts'
 import { decide, type Decision } from '../plan.ts'
 
@@ -17,6 +17,12 @@ const onNode = (machine: Machine): Machine => ({
     ...machine.status,
     nodeRef: { name: `node-${machine.metadata.name}`, uid: `node-${machine.metadata.name}` },
   },
+})
+const nodeOf = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: `node-${name}`, uid: `node-${name}` },
+  status: { conditions: [condition('Ready', 'True')] },
 })
 const hostedOn = (hosts: Readonly<Record<string, readonly string[]>>) =>
   new Map(Object.entries(hosts).map(([name, roles]) => [`node-${name}`, new Set(roles)]))
@@ -31,6 +37,7 @@ const ask = ({ machines, hosts, permits }: Wish, ledger?: LedgerSpec): Decision 
   decide(
     aSnapshot({
       machines: machines.map((name) => onNode(aMachine({ name }))),
+      nodes: machines.map(nodeOf),
       hosts: hostedOn(hosts),
       permits: Object.entries(permits).map(([name, targets]) => aPermit({ name, targets })),
       policies: [GENEROUS],
