@@ -15,6 +15,11 @@ interface Stamped {
   readonly lastTransitionTime?: unknown
 }
 
+type Conditions = readonly (Stamped & { readonly type: string; readonly status: string })[]
+
+/** Reports take a while, and clocks differ a little everywhere. */
+const MOST_BEHIND_MS = 60_000
+
 interface Settled {
   readonly stamp: string
   readonly since: string
@@ -55,6 +60,24 @@ export class FutureStamps {
     if (found.size === 0) return facts
     this.#remember(uid, found)
     return withStamps(facts, found)
+  }
+
+  /**
+   * `was` is what was observed at a time. A condition that has another status since cannot have changed long before: the clock of its writer is behind, and the
+   * fault would count as old the moment that it appears.
+   */
+  correct(uid: string, was: Conditions | undefined, is: Conditions | undefined, at: number): void {
+    if (was === undefined || is === undefined || was === is) return
+    const late: [string, Settled][] = []
+    for (const [n, condition] of is.entries()) {
+      const { type, status, lastTransitionTime: stamp } = condition
+      if (condition === was[n] || typeof stamp !== 'string') continue
+      const before = was[n]?.type === type ? was[n] : was.find((c) => c.type === type)
+      if (before === undefined || before.status === status || !((instantMs(stamp) ?? at) < at - MOST_BEHIND_MS))
+        continue
+      late.push([`conditions/${type}`, { stamp, since: timestamp(at) }])
+    }
+    if (late.length > 0) this.#remember(uid, new Map([...(this.#seen.get(uid) ?? []), ...late]))
   }
 
   /** Whether a timestamp of the node was replaced when it was last seen. */

@@ -264,6 +264,26 @@ test('when a rule was first seen true is remembered while it stays true, also wh
   expect(await at(['calm'], START + 12_000, bad)).toBe(START + 12_000)
 })
 
+test('F16 a fault is not old because the clock of its node is behind', async () => {
+  const kept = new VerdictBook(clock)
+  const fires = async (b: string, stamp: number, now: number) => {
+    const view = viewOf({ node: 0, ready: 'True', a: 'False', b, pool: 'x', zone: 'z1' }, stamp)
+    const question = { active: activeOf('aged'), remediers: [], repairsOf }
+    await kept.update(new Map([['n0', view]]), question, now)
+    return kept.bad().length === 1
+  }
+  const behind = START - 3_600_000
+  expect(await fires('False', behind, START)).toBe(false)
+  expect(await fires('True', behind + 1_000, START + 1_000)).toBe(false)
+  expect(await fires('True', behind + 1_000, START + 9_000)).toBe(false)
+  expect(await fires('True', behind + 1_000, START + 11_000)).toBe(true)
+  // What was true before the first look is as old as it says.
+  const anew = new VerdictBook(clock)
+  const view = viewOf({ node: 0, ready: 'True', a: 'False', b: 'True', pool: 'x', zone: 'z1' }, behind)
+  await anew.update(new Map([['n0', view]]), { active: activeOf('aged'), remediers: [], repairsOf }, START)
+  expect(anew.bad()).toHaveLength(1)
+})
+
 describe('the time in the status of a rule', () => {
   const since = START - 600_000
   const remediers = [

@@ -208,6 +208,13 @@ export class VerdictBook {
   async #ask(view: NodeView, before: Entry | undefined, question: Question, now: number): Promise<Entry> {
     const { labels } = view.node.metadata
     const selectedBy = this.#selective.filter((position) => this.#active[position]?.selects(labels))
+    if (before?.view.uid === view.uid)
+      this.#stamps.correct(
+        view.uid,
+        before.view.node.status?.conditions,
+        view.node.status?.conditions,
+        Math.min(before.askedAt, now),
+      )
     const plain = this.#plainFacts(view, question, now)
     const indexed = this.#ruleset.index.candidates(plain)
     const candidates = indexed
