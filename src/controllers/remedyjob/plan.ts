@@ -131,7 +131,7 @@ function givenUp(seen: Seen, now: number): JobPlan | undefined {
     return finish(seen, now, 'Superseded', 'the Machine is being deleted')
   const why = isObserved(seen) ? ONLY_OBSERVED : unwanted(seen, now)
   if (why !== undefined) return finish(seen, now, 'Cancelled', why)
-  // What was done is still verified. But a step that git no longer declares is not begun.
+  // Finished steps are still verified. But no step starts that git no longer declares.
   const changed = phaseOf(seen.job) === 'Running' ? (otherHost(seen) ?? ruleChange(seen)) : undefined
   return changed === undefined ? undefined : finish(seen, now, 'Superseded', changed)
 }

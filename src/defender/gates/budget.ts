@@ -28,7 +28,7 @@ export function budgetGate(question: Question, context: GateContext): readonly G
       const limit = budgetLimit(max, levels.total(policy, per, unit.space, domain))
       const where = per === 'cluster' ? '' : ` in ${per} ${domain === '' ? '(none)' : domain}`
       const booked = all === levels ? set.size - levels.now.set(policy, of, per, unit.space, domain).size : 0
-      // Who only looks at what is Ready finds nothing that is unavailable.
+      // These are Ready, so users would otherwise find no unavailable machine.
       const kept = after > limit && of === 'unavailable' ? levels.keptOut(policy, unit.space, set) : 0
       const notes = [
         ...(booked > 0 ? [`${booked} of them booked for work on their hosts`] : []),

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import type { Node } from '#nodes/objects.ts'
 import { type ActiveRule, RuleBook } from '#nodes/faults/active-rule.ts'
 import { type NodeView, nodeView } from '#nodes/faults/node-view.ts'
@@ -277,7 +278,7 @@ test('F16 a fault is not old because the clock of its node is behind', async () 
   expect(await fires('True', behind + 1_000, START + 1_000)).toBe(false)
   expect(await fires('True', behind + 1_000, START + 9_000)).toBe(false)
   expect(await fires('True', behind + 1_000, START + 11_000)).toBe(true)
-  // What was true before the first look is as old as it says.
+  // Before the first evaluation there is no observation that contradicts the timestamp.
   const anew = new VerdictBook(clock)
   const view = viewOf({ node: 0, ready: 'True', a: 'False', b: 'True', pool: 'x', zone: 'z1' }, behind)
   await anew.update(new Map([['n0', view]]), { active: activeOf('aged'), remediers: [], repairsOf }, START)
@@ -293,7 +294,7 @@ describe('the time in the status of a rule', () => {
   const view = (b: string, created?: number) => {
     const made = viewOf({ node: 0, ready: 'True', a: 'False', b, pool: 'x', zone: 'z1' }, since - 1_000)
     const creationTimestamp = created === undefined ? undefined : timestamp(created)
-    const metadata = { ...made.node.metadata, ...(creationTimestamp !== undefined && { creationTimestamp }) }
+    const metadata = { ...made.node.metadata, ...defined({ creationTimestamp }) }
     return new Map([['n0', { ...made, node: { ...made.node, metadata } }]])
   }
   const seenSince = (kept: VerdictBook) => kept.bad()[0]?.matches.get('calm')

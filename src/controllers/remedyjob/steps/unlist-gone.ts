@@ -1,4 +1,4 @@
-// Takes a job that no longer exists off the list of its machine. Somebody deleted it together with its finalizer, so that it could not do so itself. Its
+// Takes a job that no longer exists off the list of its machine. A user deleted it together with its finalizer, so that it could not do so itself. Its
 // machine would count as being repaired for good, and what serves there could be disrupted at no cost.
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
