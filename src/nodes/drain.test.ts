@@ -79,6 +79,12 @@ describe('a drain', () => {
     expect(left()).toEqual(['a'])
   })
 
+  test('a pod that runs is not hidden behind thousands of finished ones', async () => {
+    const done = Array.from({ length: 1_000 }, (_, i) => pod(`done-${i}`, {}, { phase: 'Succeeded' }))
+    const { drain } = world([...done, pod('web', {}, { grace: 30 })])
+    expect(await drain()).toEqual({ kind: 'Draining', left: 1, first: 'default/web' })
+  })
+
   test('an empty node is drained', async () => {
     expect(await world([pod('static', mirror)]).drain()).toEqual({ kind: 'Drained' })
   })

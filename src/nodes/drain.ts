@@ -2,6 +2,7 @@
 import type { KubeClient } from '#kube/client.ts'
 import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
+import { listAll } from '#kube/list-all.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { Clearance } from '#permits/under-permit.ts'
 import { escapeFieldValue } from '#kube/selector.ts'
@@ -43,7 +44,7 @@ const MOST_EVICTIONS = 50
 const MOST_NAMED = 5
 /** Gangs whose pods on other nodes are read in one pass. A node runs one or two. */
 const MOST_GANGS = 8
-/** Limit of pods read per node. Kubelets allow 110 by default, and 500 at most in practice. */
+/** Limit of pods read per gang. Beyond it a checkpoint may be missed, and the gang is waited for longer. */
 const MOST_PODS = 1_000
 
 /** Mirror pods, DaemonSet pods and finished pods stay: a drain does not affect them, or they come back at once. Pure. */
@@ -114,11 +115,9 @@ export type Drain =
   /** The node's pods are unknown. Nothing was done, or not everything. */
   | { readonly kind: 'Unknown'; readonly error: Error }
 
-export async function podsOn(client: KubeClient, node: string, signal?: AbortSignal): Promise<readonly Pod[]> {
-  const fieldSelector = `spec.nodeName=${escapeFieldValue(node)}`
-  const page = await client.list(podType, { fieldSelector, limit: MOST_PODS, ...defined({ signal }) })
-  return page.items
-}
+/** All of them: thousands of finished pods may be on a node, and none of them may hide one that runs. */
+export const podsOn = (client: KubeClient, node: string, signal?: AbortSignal): Promise<readonly Pod[]> =>
+  listAll(client, podType, { fieldSelector: `spec.nodeName=${escapeFieldValue(node)}`, ...defined({ signal }) })
 
 /** One pass: evicts every pod that must move, and returns what is left. The node must already be cordoned. */
 export async function drainPass(
