@@ -34,7 +34,10 @@ export function cordonActions(
   )
   const isBusy = (name: string) => {
     const report = machine.status?.components?.find((c) => c.name === name)
-    return components.some((c) => c.name === name && c.switch !== undefined) || BUSY.has(report?.state ?? '')
+    const order = components.find((c) => c.name === name)
+    // Without an order the agent removes it, until it no longer reports it.
+    if (order === undefined) return report !== undefined
+    return order.switch !== undefined || BUSY.has(report?.state ?? '')
   }
   const add = [...needed]
     .filter(([owner]) => !isCordonedBy(node, owner))
