@@ -1,4 +1,4 @@
-// A node that was drained takes no pods until the work on it has ended.
+// A node that was drained takes no pods until the work on it has ended, whoever leads the controllers.
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -6,6 +6,7 @@ import { ANNOTATIONS, FINALIZERS, TAINTS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Node } from '#nodes/objects.ts'
 import { SWITCH_OWNER } from './actions.ts'
+import type { Heartbeat } from './heartbeats/heartbeats.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
 
@@ -93,5 +94,30 @@ describe('a drained node whose component is removed', () => {
     expect(kindsOf(before)).toEqual(['WriteComponents'])
     expect(kindsOf(seen({ components: [] }, [report], { claims, permits }))).toEqual([])
     expect(kindsOf(seen({ components: [] }, [], { claims, permits }))).toContain('Uncordon')
+  })
+})
+
+describe('a node that is drained for a switch while the controllers change', () => {
+  const ordered = { ...entry, version: '1.1.0', attempt: 2, slice: AT }
+  const staged = { ...running, desired: '1.1.0', attempt: 2, state: 'Staged' }
+  const claims = [
+    { ...claim, components: [{ name: 'beacon', version: '1.1.0' }], slices: [{ ...slice, version: '1.1.0' }] },
+  ]
+  const pods = [{ metadata: { name: 'web', namespace: 'd', uid: 'web' } }]
+  const about = (agentHeartbeat: Heartbeat) =>
+    seen({ components: [ordered] }, [staged], {
+      claims,
+      pods,
+      permits: [permit({ name: 'beacon', version: '1.1.0' })],
+      agentHeartbeat,
+    })
+
+  test('F15 stays cordoned until its agent is heard, and the drain goes on', () => {
+    expect(kindsOf(about({ kind: 'Unsure', watchedMs: 5_000 }))).toEqual([])
+    expect(kindsOf(about({ kind: 'Heard', agoMs: 1 }))).toEqual(['Drain'])
+  })
+
+  test('is opened when its agent is not heard in time: the drain was for nothing', () => {
+    expect(kindsOf(about({ kind: 'Unsure', watchedMs: 60_000 }))).toContain('Uncordon')
   })
 })

@@ -7,6 +7,7 @@ import { drainPlan } from '#nodes/drain.ts'
 import { isNodeReady } from '#nodes/objects.ts'
 import type { PodWaits } from '#nodes/pod-waits.ts'
 import { DELETE_OWNER, SWITCH_OWNER, type MachineAction } from '../actions.ts'
+import { isBeating } from '../heartbeats/heartbeats.ts'
 import { defined } from '#lib/defined.ts'
 import { syncedNode } from './sync.ts'
 import type { Orders } from '../components/orders.ts'
@@ -22,7 +23,7 @@ import {
 
 /** Cordon owners are added before a drain and removed once their switch is over. */
 export function cordonActions(
-  { machine, node }: Seen,
+  { machine, node, agentHeartbeat }: Seen,
   components: Orders['components'],
   { draining, given }: Orders,
 ): MachineAction[] {
@@ -39,6 +40,8 @@ export function cordonActions(
     if (order === undefined) return report !== undefined
     return order.switch !== undefined || BUSY.has(report?.state ?? '')
   }
+  // After a restart nothing is drained until the agent is heard. A node that was emptied must not fill up meanwhile.
+  const isUnsure = agentHeartbeat.kind === 'Unsure' && isBeating(agentHeartbeat) === undefined
   const add = [...needed]
     .filter(([owner]) => !isCordonedBy(node, owner))
     .map(([owner, permit]): MachineAction => ({
@@ -51,7 +54,8 @@ export function cordonActions(
   const drop = owners
     .filter(
       (o) =>
-        o === DELETE_OWNER || (o.startsWith(SWITCH_OWNER) && !needed.has(o) && !isBusy(o.slice(SWITCH_OWNER.length))),
+        o === DELETE_OWNER ||
+        (o.startsWith(SWITCH_OWNER) && !isUnsure && !needed.has(o) && !isBusy(o.slice(SWITCH_OWNER.length))),
     )
     .map((owner): MachineAction => ({
       kind: 'Uncordon',
