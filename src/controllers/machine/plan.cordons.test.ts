@@ -1,10 +1,11 @@
-// A node that was drained takes no pods until the work on it has ended, whoever leads the controllers.
+// A node that was drained takes no pods until the work on it has ended, whoever leads the controllers. And a hold delays how an agent leaves; it skips nothing.
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS, FINALIZERS, TAINTS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Node } from '#nodes/objects.ts'
+import { holdOn } from '#test/support/fleets/holds.ts'
 import { SWITCH_OWNER } from './actions.ts'
 import type { Heartbeat } from './heartbeats/heartbeats.ts'
 import { plan } from './plan.ts'
@@ -119,5 +120,16 @@ describe('a node that is drained for a switch while the controllers change', () 
 
   test('is opened when its agent is not heard in time: the drain was for nothing', () => {
     expect(kindsOf(about({ kind: 'Unsure', watchedMs: 60_000 }))).toContain('Uncordon')
+  })
+})
+
+describe('a managed machine that is only to be observed from now on', () => {
+  const hold = holdOn('Machine', 'm', { until: timestamp(NOW + 90_000) })
+  const observed = (more: object) => seen({ channel: 'Observe', components: [entry] }, [running], more)
+
+  test('keeps its agent and its finalizer while a hold is in force, and says so', () => {
+    const { actions, waiting, requeueAfter } = plan(observed({ isHostKept: true, hold }), NOW)
+    expect([actions, waiting?.predicate, requeueAfter]).toEqual([[], 'NotHeld', 90_000])
+    expect(kindsOf(observed({ isHostKept: true }))).toEqual(['RequestPermit'])
   })
 })

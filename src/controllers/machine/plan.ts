@@ -185,8 +185,10 @@ const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
 function planObserved(seen: Seen, now: number): MachinePlan {
   const { machine } = seen
   const isLeft = !hasAgent(machine) && machine.spec.leaving !== true && (machine.spec.components ?? []).length === 0
-  if (hasFinalizer(machine) && !isLeft && seen.hold === undefined)
-    return planHandBack({ ...seen, isHostKept: true }, now)
+  if (hasFinalizer(machine) && !isLeft)
+    return seen.hold === undefined || machine.spec.leaving === true
+      ? planHandBack({ ...seen, isHostKept: true }, now)
+      : heldBack(seen.hold, 'its agent leaves the host', now)
   const { providerID } = machine.spec
   const actions: MachineAction[] = [
     // If the host stays, its provider only forgets it.
