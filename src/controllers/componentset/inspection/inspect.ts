@@ -82,9 +82,11 @@ function wrongWithMachines(
   const wrongOn = (m: Reading) => wrongWith(inspection, m, { nodes, component })
   const bad = machines.filter((m) => wrongOn(m) !== undefined)
   const [first] = bad
-  if (first === undefined || bad.length <= slack) return undefined
+  // A step in which no machine is well proves nothing, however many failures are allowed.
+  const isTolerable = (count: number) => count <= slack && count < machines.length
+  if (first === undefined || isTolerable(bad.length)) return undefined
   const more = bad.length === 1 ? '' : ` (and on ${bad.length - 1} more)`
-  const isSilence = bad.filter((m) => m.health !== 'Silent' || isLost(m, now)).length <= slack
+  const isSilence = isTolerable(bad.filter((m) => m.health !== 'Silent' || isLost(m, now)).length)
   return { seen: `failed on ${first.name}: ${wrongOn(first) ?? ''}${more}`, isSilence }
 }
 

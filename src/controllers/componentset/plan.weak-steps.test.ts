@@ -1,0 +1,42 @@
+// A step that gathered no evidence is no step: its machines are all unwell, gone, or have failed since.
+import { describe, expect, test } from 'vitest'
+import { readyNode } from '#test/support/fleets/rollout-fleet.ts'
+import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'
+
+const firstMachine = (model: RolloutModel): string => model.set.status?.slices?.[0]?.machines[0] ?? ''
+
+function breakNode(model: RolloutModel, name: string): void {
+  const node = readyNode(name)
+  const conditions = (node.status?.conditions ?? []).map((c) => ({ ...c, status: 'False', message: 'no network' }))
+  model.nodes.set(name, { ...node, status: { conditions } })
+}
+
+const rounds = (model: RolloutModel, count: number): void => {
+  for (let i = 0; i < count; i++) model.round()
+}
+
+const STEPS = { steps: [1, 5], maxUnavailable: 5, soak: '1m' } as const
+
+describe('a step whose only machine is not well', () => {
+  test('does not pass because a failure is allowed, and fails in the end', () => {
+    const model = fleet(20)
+    model.declare({ beacon: '1.1.0' }, { ...STEPS, maxFailures: 1 })
+    until(model, () => phases(model).includes('Switching'))
+    breakNode(model, firstMachine(model))
+    rounds(model, 150)
+    expect([phases(model), model.versions('beacon')]).toEqual([['Inspecting'], { '1.0.0': 19, '1.1.0': 1 }])
+    rounds(model, 300)
+    expect(model.set.status?.revisions?.blocked).toMatchObject([
+      { reason: expect.stringContaining('its Node is not Ready: no network') },
+    ])
+  })
+
+  test('one of five is still tolerated where a failure is allowed', () => {
+    const model = fleet(20)
+    model.declare({ beacon: '1.1.0' }, { ...STEPS, steps: [5], maxFailures: 1 })
+    until(model, () => phases(model).includes('Switching'))
+    breakNode(model, firstMachine(model))
+    until(model, () => (model.set.status?.slices ?? []).some((w) => w.step === 1))
+  })
+})
