@@ -28,7 +28,7 @@ import { firstFinding, inspectionsOf } from './inspection/inspect.ts'
 import { isInspected } from './inspection/inspections.ts'
 import { hasEnded } from '#permits/permits.ts'
 import { MOST_OPEN, type Room, type Slices, askAgain, openSlice, placeOf } from './slices/open.ts'
-import { type Reading, isThere, standingOf } from './members/reading.ts'
+import { type Reading, type Standing, isThere, standingOf } from './members/reading.ts'
 import { type ProbedStep, probePods } from './inspection/pod-probe.ts'
 import { activeMachines } from '#api/protocol/part.ts'
 import { isSameTarget, readPermitTarget, writeSliceTarget } from '#api/protocol/component-order.ts'
@@ -314,6 +314,9 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
   const last = mine.reduce((most, w) => Math.max(most, w.step), -1)
   const inStep = mine.filter((w) => w.step === last)
   if (!inStep.some(isOpen)) return { slices: rest, planned }
+  // What its machines showed is gone with them: the step is taken again with others.
+  if (inStep.every((w) => isInspected(w) || !isOpen(w)) && inStep.every((w) => isLeft(context, w, track)))
+    return { slices: rest.filter((w) => !inStep.includes(w)), planned }
   const { rollout } = context.seen.set.spec
   const isRecovery = survey.isGoingBack
   const hasMore = survey.candidates > 0
@@ -367,6 +370,16 @@ function runs(reading: Reading, { index, target }: Track): boolean {
   const standing = target && standingOf(reading, index, target)
   return isThere(standing)
 }
+
+/** All its machines were deleted, or have another version since. */
+const isLeft = (context: Context, slice: Slice, { index, target }: Track): boolean =>
+  activeMachines(slice).every((name) => {
+    const reading = context.readingOf(name)
+    const standing = reading && target && standingOf(reading, index, target)
+    return standing === undefined || LEFT.has(standing)
+  })
+
+const LEFT: ReadonlySet<Standing> = new Set(['Outdated', 'Canary', 'Failed'])
 
 function opens(context: Context, own: MovedLadder, draft: Draft): readonly Slice[] {
   const { survey, slices, planned, spec } = own

@@ -40,3 +40,20 @@ describe('a step whose only machine is not well', () => {
     until(model, () => (model.set.status?.slices ?? []).some((w) => w.step === 1))
   })
 })
+
+describe('a step whose machines are deleted before it has passed', () => {
+  test.each(['Inspecting', 'Soaking'])('in %s is taken again with another machine', (phase) => {
+    const model = fleet(20)
+    model.declare({ beacon: '1.1.0' }, STEPS)
+    until(model, () => phases(model).includes('Switching'))
+    const name = firstMachine(model)
+    if (phase === 'Inspecting') breakNode(model, name)
+    until(model, () => phases(model).includes(phase))
+    model.machines.delete(name)
+    model.nodes.delete(name)
+    until(model, () => phases(model).includes('Soaking') && firstMachine(model) !== name)
+    expect(model.set.status?.slices?.map((w) => [w.step, w.phase, w.machines.length])).toEqual([[0, 'Soaking', 1]])
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.1.0': 19 })
+  })
+})

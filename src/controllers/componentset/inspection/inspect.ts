@@ -53,8 +53,11 @@ export interface Inspected {
   readonly now: number
 }
 
-/** The first inspection that does not pass. */
+/** The first inspection that does not pass. Without a machine that runs the version there is nothing to inspect. */
 export function firstFinding(inspections: readonly Inspection[], inspected: Inspected): Finding | undefined {
+  const [first] = inspections
+  if (first !== undefined && inspected.machines.length === 0)
+    return { inspection: first, seen: 'no machine of the step runs the version now', isSilence: true }
   for (const inspection of inspections) {
     const wrong = isOfStep(inspection) ? wrongWithStep(inspection, inspected) : wrongWithMachines(inspection, inspected)
     if (wrong !== undefined) return { inspection, ...wrong }
