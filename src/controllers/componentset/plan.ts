@@ -8,7 +8,7 @@ import { withEdit } from '#declared/edited-status.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { SetAction } from './actions.ts'
-import { type GivenUp, type Tally, moveSlice, reports } from './slices/advance.ts'
+import { type GivenUp, type Tally, failedOf, moveSlice, reports } from './slices/advance.ts'
 import { keptEvidence, lastFailure } from './revisions/blocks.ts'
 import type { Survey } from './members/candidates.ts'
 import { keptCompletions, keptMarks } from './revisions/completed.ts'
@@ -223,12 +223,25 @@ function movedSlices(context: Context, survey: Survey, draft: Draft): MovedLadde
     if (failure !== undefined) fail(context, track, failure, draft)
   }
   const spec = specToSwitch(context, track)
+  if (isOver(context, track, moved, tally) && !hasJustFailed(track, draft)) fail(context, track, failedOf(tally), draft)
   if (hasJustFailed(track, draft))
     return { survey, slices: moved, planned: [], spec, place: undefined, isFailing: true }
   const { slices, planned } = inspectSteps(context, survey, moved, tally, draft)
   const isFailing = hasJustFailed(track, draft) || tally.failed > tally.allowed
   const place = placeOf(survey, slices, context.seen.set.spec.rollout.steps, context.counting)
   return { survey, slices, planned, spec, place, isFailing }
+}
+
+/**
+ * Machines failed that no slice switches: some joined meanwhile, or were reinstalled in the soak. A first version of all is not given up for that: machines that
+ * join would get none.
+ */
+function isOver({ revisions }: Context, track: Track, slices: readonly Slice[], { failed, allowed }: Tally): boolean {
+  const { blocked, target, component } = track
+  if (blocked !== undefined || failed <= allowed || slices.some(isAtWork)) return false
+  const { current } = revisions
+  const isOther = current !== undefined && !isSameTarget(target, targetIn(current, component))
+  return isOther || slices.some((w) => isSliceTo(w, target))
 }
 
 /** After a failure in this reconcile no further slice opens. The other running slices end in the next reconcile. */

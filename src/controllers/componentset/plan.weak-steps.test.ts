@@ -1,6 +1,6 @@
 // A step that gathered no evidence is no step: its machines are all unwell, gone, or have failed since.
 import { describe, expect, test } from 'vitest'
-import { readyNode } from '#test/support/fleets/rollout-fleet.ts'
+import { readyNode, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'
 
@@ -8,7 +8,11 @@ const firstMachine = (model: RolloutModel): string => model.set.status?.slices?.
 
 function breakNode(model: RolloutModel, name: string): void {
   const node = readyNode(name)
-  const conditions = (node.status?.conditions ?? []).map((c) => ({ ...c, status: 'False', message: 'no network' }))
+  const conditions = (node.status?.conditions ?? []).map((c) => ({
+    ...c,
+    status: 'False' as const,
+    message: 'no network',
+  }))
   model.nodes.set(name, { ...node, status: { conditions } })
 }
 
@@ -55,5 +59,48 @@ describe('a step whose machines are deleted before it has passed', () => {
     expect(model.set.status?.slices?.map((w) => [w.step, w.phase, w.machines.length])).toEqual([[0, 'Soaking', 1]])
     model.settle()
     expect(model.versions('beacon')).toEqual({ '1.1.0': 19 })
+  })
+})
+
+describe('a version that fails where no slice switches it', () => {
+  test('on a machine that joins in the soak, is blocked and taken back', () => {
+    const model = fleet(20, {
+      quality: (_, version, name) => (name === 'new' && version === '1.1.0' ? 'breaks' : 'good'),
+    })
+    model.declare({ beacon: '1.1.0' }, { ...STEPS, onFailure: 'Rollback' })
+    until(model, () => phases(model).includes('Soaking'))
+    const fresh = workingMachine('new', { zone: 'z-0' })
+    model.machines.set('new', { ...fresh, status: { ...fresh.status, phase: 'Installing', components: [] } })
+    model.nodes.set('new', readyNode('new'))
+    model.settle()
+    expect([model.set.status?.phase, model.versions('beacon')]).toEqual(['Blocked', { '1.0.0': 21 }])
+    expect(model.set.status?.revisions?.blocked).toMatchObject([
+      { reason: '1 machine failed (0 allowed); new: Failed' },
+    ])
+  })
+
+  test('on a machine of the step that it broke since, is blocked and taken back', () => {
+    const model = fleet(20)
+    model.declare({ beacon: '1.1.0' }, { ...STEPS, onFailure: 'Rollback' })
+    until(model, () => phases(model).includes('Soaking'))
+    const name = firstMachine(model)
+    const machine = model.machines.get(name)
+    if (machine === undefined) throw new Error('it is gone')
+    const components = (machine.status?.components ?? []).map((c) => ({ ...c, state: 'Failed' as const }))
+    model.machines.set(name, { ...machine, status: { ...machine.status, components } })
+    model.settle()
+    expect([model.set.status?.phase, model.versions('beacon')]).toEqual(['Blocked', { '1.0.0': 20 }])
+  })
+
+  test('is not given up while the machines of a new set join: the others get it', () => {
+    const model = fleet(0, { quality: (_, __, name) => (name === 'n-0' ? 'breaks' : 'good') })
+    for (let i = 0; i < 6; i++) {
+      if (i === 3) rounds(model, 20)
+      const fresh = workingMachine(`n-${i}`, { zone: 'z-0' })
+      model.machines.set(`n-${i}`, { ...fresh, status: { ...fresh.status, phase: 'Installing', components: [] } })
+      model.nodes.set(`n-${i}`, readyNode(`n-${i}`))
+    }
+    rounds(model, 60)
+    expect(model.versions('beacon')).toEqual({ '1.0.0': 5, none: 1 })
   })
 })

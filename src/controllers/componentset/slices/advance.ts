@@ -330,7 +330,7 @@ const ending = ({ machines }: SliceView): Wait => ({
 })
 
 /** Counts first: a machine's report may be long and get cut. */
-const failedOf = ({ failed, allowed, detail }: Tally): string =>
+export const failedOf = ({ failed, allowed, detail }: Tally): string =>
   `${counted(failed, 'machine')} failed (${allowed} allowed)${detail === undefined ? '' : `; ${detail}`}`
 
 /** A machine that waits for something of its own, such as a drain, reports what. */
