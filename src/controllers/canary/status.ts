@@ -112,9 +112,14 @@ function conditionsOf(
       type: 'Stalled',
       status: is(isStalled),
       reason: isStalled ? (wait?.predicate ?? reason) : 'AsDeclared',
-      message: isStalled ? message : '',
+      message: isStalled ? message : 'no manual intervention needed',
     },
-    { type: 'Paused', status: is(isPaused), reason: isPaused ? 'HoldPause' : 'AsDeclared', message: '' },
+    {
+      type: 'Paused',
+      status: is(isPaused),
+      reason: isPaused ? 'HoldPause' : 'AsDeclared',
+      message: isPaused ? 'a hold pauses the canary; it goes on when the hold ends' : 'no hold pauses the canary',
+    },
   ]
   return setConditions(
     before?.conditions,

@@ -274,3 +274,13 @@ test('a hold that aborts gives up what is rolled out; with onFailure Rollback th
   expect(model.versions('beacon')).toEqual({ '1.0.0': 20 })
   expect(model.set.status?.revisions?.blocked).toMatchObject([{ reason: expect.stringContaining('hold-abort') }])
 })
+
+test('no condition of a set is without words, at rest and while it is held', () => {
+  const model = fleet(3)
+  const silent = () => model.set.status?.conditions?.filter((c) => c.message === '').map((c) => c.type)
+  expect(silent()).toEqual([])
+  model.holds = [holdOn(model, 'Pause')]
+  model.declare({ beacon: '1.1.0' })
+  model.round()
+  expect(silent()).toEqual([])
+})

@@ -267,26 +267,27 @@ function conditionsOf(
       type: 'Stalled',
       status: is(isStalled),
       reason: stalled?.reason ?? 'Progressing',
-      message: stalled?.message ?? '',
+      message: stalled?.message ?? 'no manual intervention needed',
     },
     { type: 'RolledOut', status: is(isComplete), reason: isComplete ? 'AllUpdated' : why, message },
     {
       type: 'RevisionBlocked',
       status: is(blocked !== undefined),
       reason: blocked === undefined ? 'AsDeclared' : 'RevisionFailed',
-      message: blocked === undefined ? '' : `${blocked.component}: ${blocked.reason}`,
+      message: blocked === undefined ? 'no declared version is blocked' : `${blocked.component}: ${blocked.reason}`,
     },
     {
       type: 'Conflicting',
       status: is(conflict !== undefined),
       reason: conflict === undefined ? 'AsDeclared' : 'SetConflict',
-      message: conflict ?? '',
+      message: conflict ?? 'no other set takes precedence on its machines',
     },
     {
       type: 'Paused',
       status: is(pause !== undefined),
       reason: pause === undefined ? 'AsDeclared' : pause.spec.effect === 'Freeze' ? 'HoldFreeze' : 'HoldPause',
-      message: pause === undefined ? '' : `hold ${pause.metadata.name}: ${pause.spec.reason}`,
+      message:
+        pause === undefined ? 'no hold pauses or freezes the set' : `hold ${pause.metadata.name}: ${pause.spec.reason}`,
     },
   ]
   return setConditions(
