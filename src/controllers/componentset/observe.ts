@@ -110,6 +110,7 @@ export async function observe(
     configs: new Set(configNames(inPlay).filter((c) => caches.configs.get(c) !== undefined)),
     canInspect: inspections.can,
     inspectionResults: inspections.read({ name, uid }, wantedInspections(set)),
+    pendingInspections: inspections.pending(uid),
     ...defined({ missingSecret, edit }),
     isHeld,
     ...defined({ apiServer, probePods }),

@@ -345,7 +345,7 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
       .flatMap((name) => context.readingOf(name) ?? [])
       .filter((r) => runs(r, track))
   const slack = Math.max(0, tally.allowed - tally.failed)
-  const { nodes, inspectionResults, probePods: pods } = context.seen
+  const { nodes, inspectionResults, pendingInspections, probePods: pods } = context.seen
   const slice = inStep.some(isInspected) ? inStep[0] : undefined
   const finding =
     slice &&
@@ -354,6 +354,7 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
       machines: tried(),
       nodes,
       inspectionResults,
+      pendingInspections,
       pods,
       slack,
       now: context.now,

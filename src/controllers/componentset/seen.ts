@@ -53,6 +53,8 @@ export interface Seen {
   readonly canInspect?: Abilities
   /** Latest inspection results of open steps, by key. */
   readonly inspectionResults?: ReadonlyMap<string, CheckResult>
+  /** Keys of inspections whose first result is on its way. */
+  readonly pendingInspections?: ReadonlySet<string>
   /** Inspection pods of this set. Undefined if none may be started. */
   readonly probePods?: readonly Pod[]
   /** Saves work only: without it every machine is read again. */

@@ -61,6 +61,8 @@ export class RolloutModel {
   configs = new Set<string>()
   probePods: readonly Pod[] = []
   looks: ReadonlyMap<string, CheckResult> = new Map()
+  /** Inspections whose first look is under way. */
+  looking: ReadonlySet<string> = new Set()
   apiServer = 'v1.34.2'
   quality: Quality
   readonly rules: Rules
@@ -99,6 +101,7 @@ export class RolloutModel {
       apiServer: this.apiServer,
       canInspect: { http: true, prometheus: true, podProbe: true },
       inspectionResults: this.looks,
+      pendingInspections: this.looking,
       probePods: this.probePods,
     }
   }

@@ -58,6 +58,20 @@ describe('an inspection over the network', () => {
     expect(model.set.status?.revisions?.blocked).toMatchObject([{ reason: expect.stringContaining('inspection page') }])
   })
 
+  test('that is looked at for the first time since the controllers were away blocks nothing', () => {
+    const model = begun(http)
+    until(model, () => phases(model)[0] === 'Inspecting')
+    model.round()
+    model.now += 3_600_000
+    const [key = ''] = wantedInspections(model.set).map((w) => w.key)
+    model.looking = new Set([key])
+    model.planTurn()
+    expect(phases(model)).toEqual(['Inspecting'])
+    inspectionResults(model, { holds: true, seen: '' })
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.1.0': 10 })
+  })
+
   test('that nothing here can do is said before the first machine', () => {
     const model = begun(http)
     const seen = model.seen.bind(model)

@@ -37,8 +37,8 @@ const unsupported = (name: string, why: string): Problem => ({
 export interface Finding {
   readonly inspection: Inspection
   readonly seen: string
-  /** It would pass without the recently silent machines. So it does not pass now, but fails no machine yet. */
-  readonly isSilence?: boolean
+  /** A first look is under way, or it would pass without the recently silent machines. So it does not pass now, but fails no machine yet. */
+  readonly isUndecided?: boolean
 }
 
 export interface Inspected {
@@ -47,6 +47,7 @@ export interface Inspected {
   readonly machines: readonly Reading[]
   readonly nodes: Lookup<Node>
   readonly inspectionResults: Seen['inspectionResults']
+  readonly pendingInspections: Seen['pendingInspections']
   readonly pods: Seen['probePods']
   /** Machines that may fail for unrelated reasons. */
   readonly slack: number
@@ -57,7 +58,7 @@ export interface Inspected {
 export function firstFinding(inspections: readonly Inspection[], inspected: Inspected): Finding | undefined {
   const [first] = inspections
   if (first !== undefined && inspected.machines.length === 0)
-    return { inspection: first, seen: 'no machine of the step runs the version now', isSilence: true }
+    return { inspection: first, seen: 'no machine of the step runs the version now', isUndecided: true }
   for (const inspection of inspections) {
     const wrong = isOfStep(inspection) ? wrongWithStep(inspection, inspected) : wrongWithMachines(inspection, inspected)
     if (wrong !== undefined) return { inspection, ...wrong }
@@ -69,12 +70,17 @@ const isOfStep = (i: Inspection): boolean => isRemote(i) || i.podProbe !== undef
 
 type Wrong = Omit<Finding, 'inspection'>
 
-function wrongWithStep(inspection: Inspection, { slice, inspectionResults, pods }: Inspected): Wrong | undefined {
+function wrongWithStep(
+  inspection: Inspection,
+  { slice, inspectionResults, pendingInspections, pods }: Inspected,
+): Wrong | undefined {
   const result =
     inspection.podProbe === undefined
       ? inspectionResults?.get(resultKey(slice, inspection))
       : podResult(slice, inspection, pods)
-  if (result === undefined) return { seen: 'check is running' }
+  // After a restart nobody has looked yet: the time before it does not count.
+  if (result === undefined)
+    return { seen: 'check is running', isUndecided: pendingInspections?.has(resultKey(slice, inspection)) === true }
   return result.holds ? undefined : { seen: result.seen }
 }
 
@@ -89,8 +95,8 @@ function wrongWithMachines(
   const isTolerable = (count: number) => count <= slack && count < machines.length
   if (first === undefined || isTolerable(bad.length)) return undefined
   const more = bad.length === 1 ? '' : ` (and on ${bad.length - 1} more)`
-  const isSilence = isTolerable(bad.filter((m) => m.health !== 'Silent' || isLost(m, now)).length)
-  return { seen: `failed on ${first.name}: ${wrongOn(first) ?? ''}${more}`, isSilence }
+  const isUndecided = isTolerable(bad.filter((m) => m.health !== 'Silent' || isLost(m, now)).length)
+  return { seen: `failed on ${first.name}: ${wrongOn(first) ?? ''}${more}`, isUndecided }
 }
 
 /** Why the inspection does not pass on one machine, in the reporter's words. */

@@ -28,6 +28,11 @@ export class InspectionReads {
     return new Map([...this.#reads.read(set, wanted.map(take))].map(([key, { value }]) => [key, value]))
   }
 
+  /** Keys of the first looks after a restart, or at a new step. */
+  pending(uid: string): ReadonlySet<string> {
+    return this.#reads.pending(uid)
+  }
+
   static readonly againMs = BackgroundReads.againMs
 
   forget(uid: string): void {

@@ -69,7 +69,7 @@ function disturbed(slice: Slice, finding: Finding, { now, isOutage, rules }: Ste
   const waitingFor = waitingSince(slice.waitingFor, inspecting(finding), now)
   const isOverdue = now - Date.parse(waitingFor.since) >= parseDuration(finding.inspection.timeout)
   const next = rules.nextPhase(slice.phase, 'fail', {
-    inspectionFailed: isOverdue && !isOutage && finding.isSilence !== true,
+    inspectionFailed: isOverdue && !isOutage && finding.isUndecided !== true,
   })
   return next === undefined ? { ...slice, waitingFor } : { ...slice, phase: next, waitingFor }
 }
