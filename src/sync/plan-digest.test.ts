@@ -36,6 +36,16 @@ test('two plans have one digest when all objects are equal before and after, in 
   )
 })
 
+test('an object that is declared but invalid stays, so its plan is another than that of its deletion', () => {
+  const ref = { group: '', kind: 'ConfigMap', namespace: 'default', name: 'a' }
+  const valid = targetsOf({ prod: { a: '1' } })
+  const gone = targetsOf({ prod: {} })
+  const invalid: Targets = new Map([['prod', { objects: [], rejected: [{ ref, problem: 'is wrong' }] }]])
+  expect(new Set([valid, gone, invalid].map((to) => planDigest(valid, to))).size).toBe(3)
+  expect(isSameContent(invalid, gone)).toBe(false)
+  expect(isSameContent(invalid, invalid)).toBe(true)
+})
+
 test('the plans that a message names', () => {
   expect(plansIn(`a\n\n${planTrailer('sha256:1')}\nSigned-off-by: Ada`)).toEqual(['sha256:1'])
   expect(plansIn('kubenode-plan: sha256:1 \nKubenode-Plan: sha256:1')).toEqual(['sha256:1'])

@@ -1,5 +1,5 @@
-// One digest for what a plan promises: the content of every cluster before and after it. It contains no commit, so that a commit can name the digest of
-// its own plan.
+// One digest for what a plan promises: the content of every cluster before and after it, with what is declared but invalid. It contains no commit, so
+// that a commit can name the digest of its own plan.
 import { canonicalJson } from '#lib/json.ts'
 import { withoutEnds } from '#lib/without-ends.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
@@ -11,11 +11,18 @@ export const planDigest = (before: Targets, after: Targets): string =>
 
 const contentOf = (targets: Targets) =>
   Object.fromEntries(
-    [...targets].map(([name, { objects }]) => [
+    [...targets].map(([name, { objects, rejected }]) => [
       name,
-      Object.fromEntries(objects.map((o) => [refText(o.ref), o.digest])),
+      Object.fromEntries([
+        ...objects.map((o) => [refText(o.ref), o.digest]),
+        // It stays in the cluster as it is, while an object that is not declared is deleted.
+        ...rejected.map(({ ref }) => [refText(ref), REJECTED]),
+      ]),
     ]),
   )
+
+/** No digest is this word. */
+const REJECTED = 'rejected'
 
 /** Equal objects everywhere: nothing to plan. */
 export const isSameContent = (a: Targets, b: Targets): boolean =>
