@@ -5,6 +5,7 @@ import { type MachineSetInput, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, type MachineInput, machine } from '#api/kinds/machine.ts'
 import { canTakeOver, madeAs, madeFrom, machinesLost } from '#nodes/placement/takeover.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { defined } from '#lib/defined.ts'
 import { refText, type ObjectRef } from './object-ref.ts'
 import type { DesiredObject } from './desired.ts'
 
@@ -112,6 +113,35 @@ export function declaredLoss(before: readonly DesiredObject[], after: readonly D
     return deleted > 0 ? [{ set: ref.name, of, deleted, kept: 0 }] : []
   })
   return [...removedUids, ...shrunk].filter(({ deleted, kept }) => deleted + kept > 0)
+}
+
+/** A set of which git does not say how many machines it has. */
+export interface UncountedSet {
+  readonly set: string
+  /** The base declares it without replicas, or only invalid. */
+  readonly why: 'NoReplicas' | 'Invalid'
+  /** Machines beyond this number are deleted. Absent: the set is no longer declared. */
+  readonly to?: number
+}
+
+/** Sets that may lose any number of machines. `invalid`: those that the base declares, but not validly. */
+export function uncountedSets(
+  before: readonly DesiredObject[],
+  after: readonly DesiredObject[],
+  invalid: readonly ObjectRef[],
+): readonly UncountedSet[] {
+  const news = new Map(after.filter(({ ref }) => isMachineSet(ref)).map((o) => [refText(o.ref), setOf(o.object)]))
+  const olds = [
+    ...before.filter(({ ref, object }) => isMachineSet(ref) && setOf(object).spec.replicas === undefined),
+    ...invalid.filter(isMachineSet).map((ref) => ({ ref, object: undefined })),
+  ]
+  return olds.flatMap(({ ref, object }): UncountedSet[] => {
+    const now = news.get(refText(ref))
+    const isInvalid = object === undefined
+    if (now !== undefined && now.spec.replicas === undefined && !isInvalid) return []
+    const to = now && replicasOf(now)
+    return [{ set: ref.name, why: isInvalid ? 'Invalid' : 'NoReplicas', ...defined({ to }) }]
+  })
 }
 
 /** Machines that sets create, without those that they take over from a set that is no longer declared. */

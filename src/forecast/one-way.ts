@@ -42,8 +42,12 @@ export function oneWaySteps(
   ]
 }
 
-const machinesLost = ({ machines }: ClusterDifference): readonly string[] =>
-  machines.deleted === 0 ? [] : [`deletes ${counted(machines.deleted, 'machine')}; a revert creates new ones`]
+const machinesLost = ({ machines: { deleted, uncounted = [] } }: ClusterDifference): readonly string[] => [
+  ...(deleted === 0 ? [] : [`deletes ${counted(deleted, 'machine')}; a revert creates new ones`]),
+  ...uncounted.map(
+    ({ set }) => `may delete machines of MachineSet ${set}, unknown how many; a revert creates new ones`,
+  ),
+]
 
 const contentsLost = ({ changes }: ClusterDifference): readonly string[] =>
   changes.flatMap(({ change, ref, object }) => {

@@ -154,7 +154,12 @@ describe('machines that a commit deletes and creates', () => {
       [pool('a', 1)],
       { deleted: 2, sets: [{ set: 'a', of: 3, deleted: 2, kept: 0 }] },
     ],
-    ['the one of a set that names no number', [pool('a')], [], { deleted: 1 }],
+    [
+      'those of a set that names no number, which others may have scaled',
+      [pool('a')],
+      [],
+      { deleted: 0, sets: [], uncounted: [{ set: 'a', why: 'NoReplicas' }] },
+    ],
     [
       'single ones, but not those that are only observed',
       [single('m'), single('o', 'Observe')],
@@ -222,5 +227,54 @@ describe('a cluster whose Cluster a commit takes out of the hub', () => {
     expect(removed(deleted)).toMatchObject({ removed: 1, machines: { deleted: 3 } })
     const stays = removed({ controlPlane }, { hub: [cluster({ controlPlane })] })
     expect(stays).toMatchObject({ removed: 1, machines: { deleted: 3 } })
+  })
+})
+
+describe('what the base declares, but not validly', () => {
+  const pool = (name: string, replicas?: number): KubeObject => ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'MachineSet',
+    metadata: { name },
+    spec: {
+      ...defined({ replicas }),
+      selector: { matchLabels: { pool: name } },
+      template: { metadata: { labels: { pool: name } }, spec: { provider: { name: 'process' } } },
+    },
+  })
+  const invalid = (...objects: readonly KubeObject[]): Targets =>
+    new Map([['prod', { objects: [], rejected: objects.map((o) => ({ ref: refOf(o), problem: 'is wrong' })) }]])
+
+  test('is removed by a commit without it: an earlier commit may have applied it', () => {
+    const [d] = differenceOf(invalid(config('a', {}), pool('w', 5)), targets({ prod: [] }))
+    expect(d?.changes.map((c) => [c.change, c.object])).toEqual([
+      ['removed', 'ConfigMap/d/a'],
+      ['removed', 'MachineSet.kubenode.io/w'],
+    ])
+    expect(d?.machines).toEqual({ deleted: 0, sets: [], single: [], uncounted: [{ set: 'w', why: 'Invalid' }] })
+  })
+
+  test('stays while it is declared, valid or not', () => {
+    const both = differenceOf(invalid(pool('w', 5)), invalid(pool('w', 3)))
+    expect(both[0]).toMatchObject({ changes: [], machines: { deleted: 0 } })
+    const [fixed] = differenceOf(invalid(pool('w', 5)), targets({ prod: [pool('w', 3)] }))
+    expect(fixed?.changes.map((c) => c.change)).toEqual(['added'])
+    expect(fixed?.machines).toEqual({
+      deleted: 0,
+      sets: [],
+      single: [],
+      uncounted: [{ set: 'w', why: 'Invalid', to: 3 }],
+    })
+  })
+
+  test('a set without replicas has as many machines as others gave it: nobody can count what it loses', () => {
+    const machinesOf = (before: readonly KubeObject[], after: readonly KubeObject[]) =>
+      differenceOf(targets({ prod: before }), targets({ prod: after }))[0]?.machines
+    const none = { deleted: 0, sets: [], single: [] }
+    expect(machinesOf([pool('w')], [pool('w', 3)])).toEqual({
+      ...none,
+      uncounted: [{ set: 'w', why: 'NoReplicas', to: 3 }],
+    })
+    expect(machinesOf([pool('w')], [])).toEqual({ ...none, uncounted: [{ set: 'w', why: 'NoReplicas' }] })
+    expect(machinesOf([pool('w')], [{ ...pool('w'), metadata: { name: 'w', labels: { a: 'b' } } }])).toEqual(none)
   })
 })

@@ -6,7 +6,15 @@ import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
 import { listingProblems } from '#declared/listing-problems.ts'
 import { declaredOnHub } from '#delivery/declared-on-hub.ts'
-import { type SetLoss, declaredGrowth, declaredLoss, singleMachinesLost } from '#delivery/machine-loss.ts'
+import {
+  type SetLoss,
+  type UncountedSet,
+  declaredGrowth,
+  declaredLoss,
+  isMachineSet,
+  singleMachinesLost,
+  uncountedSets,
+} from '#delivery/machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from '#delivery/object-ref.ts'
 import { placedText, type DesiredObject, type RenderedTarget, type Targets } from '#delivery/desired.ts'
 import { isSealedValue } from './sops/open.ts'
@@ -51,6 +59,8 @@ export interface MachineChanges {
   readonly single: readonly string[]
   /** Additional machines declared by sets; absent if none. */
   readonly created?: number
+  /** Sets that may lose more, in neither number; absent if none. */
+  readonly uncounted?: readonly UncountedSet[]
 }
 
 /** Limit for one object; the commit has the rest. */
@@ -111,9 +121,10 @@ function clusterDifference(
     else if (old.digest === now.digest) unchanged++
     else changes.push(changed(key, old, now))
   }
-  for (const [key, old] of olds)
-    if (!news.has(key) && !rejected.has(key))
-      changes.push({ change: 'removed', ref: old.ref, object: key, fields: [], more: 0 })
+  // What the base declares, but not validly, an earlier commit may have applied.
+  const refs = new Map([...(before?.rejected ?? []), ...olds.values()].map(({ ref }) => [refText(ref), ref]))
+  for (const [key, ref] of refs)
+    if (!news.has(key) && !rejected.has(key)) changes.push({ change: 'removed', ref, object: key, fields: [], more: 0 })
   const shown = changes.map((c) => withListing(c, news.get(c.object)))
   shown.sort((a, b) => compareRefs(a.ref, b.ref))
   const count = (change: ObjectChange['change']) => shown.filter((c) => c.change === change).length
@@ -138,14 +149,19 @@ function machineChanges(before: RenderedTarget | undefined, after: RenderedTarge
   // Invalid declared objects stay as they are.
   const wrong = new Set((after?.rejected ?? []).map((r) => refText(r.ref)))
   const news = [...(after?.objects ?? []), ...olds.filter(({ ref }) => wrong.has(refText(ref)))]
-  const sets = declaredLoss(olds, news)
+  const invalid = (before?.rejected ?? []).map(({ ref }) => ref).filter((ref) => !wrong.has(refText(ref)))
+  const uncounted = uncountedSets(olds, news, invalid)
+  const names = new Set(uncounted.map(({ set }) => set))
+  const isCounted = ({ ref }: DesiredObject): boolean => !isMachineSet(ref) || !names.has(ref.name)
+  const sets = declaredLoss(olds, news).filter(({ set }) => !names.has(set))
   const single = singleMachinesLost(olds, news)
-  const created = declaredGrowth(olds, news)
+  const created = declaredGrowth(olds.filter(isCounted), news.filter(isCounted))
   return {
     deleted: sets.reduce((n, { deleted }) => n + deleted, single.length),
     sets,
     single,
     ...(created > 0 && { created }),
+    ...(uncounted.length > 0 && { uncounted }),
   }
 }
 

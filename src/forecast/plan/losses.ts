@@ -3,6 +3,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
+import { counted } from '#lib/counted.ts'
 import type { Prunes } from '../prunes.ts'
 import { takesContents } from '../one-way.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
@@ -24,7 +25,8 @@ const isGrave = ({ change, ref }: ObjectChange): boolean =>
   change === 'removed' && !COUNTED.has(ref.kind) && (PRECIOUS.includes(ref.kind) || takesContents(ref))
 
 export const hasDeletions = (all: readonly ClusterDifference[], prunes: Prunes | undefined): boolean =>
-  (prunes?.promised.length ?? 0) > 0 || all.some((d) => d.machines.deleted > 0 || d.changes.some(isGrave))
+  (prunes?.promised.length ?? 0) > 0 ||
+  all.some((d) => d.machines.deleted > 0 || d.machines.uncounted !== undefined || d.changes.some(isGrave))
 
 /** Excludes clusters that leave the fleet and keep what they have. */
 export function clustersLost(all: readonly ClusterDifference[]): number {
@@ -44,6 +46,15 @@ export interface Loss {
   /** Other objects whose deletion loses more, worst first. */
   readonly objects: readonly string[]
 }
+
+/** Of sets whose machines git does not count. */
+export const uncountedTexts = ({ machines: { uncounted = [] } }: ClusterDifference): readonly string[] =>
+  uncounted.map(({ set, why, to }) => {
+    const unknown = why === 'Invalid' ? 'the base declares it invalid' : 'the base does not set its replicas'
+    return to === undefined
+      ? `deletes MachineSet ${set} with all of its machines that no other set takes over; ${unknown}, so their number is unknown`
+      : `gives MachineSet ${set} ${counted(to, 'machine')} and deletes those that it has beyond; ${unknown}, so their number is unknown`
+  })
 
 export const lossOf = ({ cluster, machines, changes }: ClusterDifference): Loss => ({
   cluster,

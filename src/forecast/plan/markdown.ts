@@ -10,7 +10,7 @@ import type { OneWay } from '../one-way.ts'
 import type { Prunes } from '../prunes.ts'
 import { loosenedLines, unnamedIn } from './loosened-lines.ts'
 import { approvalTexts, earlierTexts } from './findings.ts'
-import { groupsOf, lossOf } from './losses.ts'
+import { groupsOf, lossOf, uncountedTexts } from './losses.ts'
 import type { HubTurn } from './hub-turn.ts'
 import { minutesText } from './minutes.ts'
 import { heldTexts, type Outlook, whileHeld } from './outlook.ts'
@@ -238,6 +238,7 @@ function lossLines(difference: ClusterDifference, named: (l: readonly string[]) 
     ...(machines === 0
       ? []
       : [`- ✖ **${counted(machines, 'machine')}** in ${code(cluster)}: ${named([...ofSets, ...single])}`]),
+    ...uncountedTexts(difference).map((text) => `- ✖ in ${code(cluster)}: ${escaped(text)}`),
     ...(objects.length === 0 ? [] : [`- ✖ in ${code(cluster)}: ${named(objects)}`]),
     ...leftText(difference).map((left) => `- ⚠ ${code(cluster)} ${left}`),
   ]

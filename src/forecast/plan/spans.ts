@@ -33,8 +33,12 @@ export function movedText(clusters: readonly ClusterDifference[]): string {
   return [
     ...(deleted === 0 ? [] : [`${counted(deleted, 'machine is', 'machines are')} deleted`]),
     ...(created === 0 ? [] : [`${counted(created, 'machine is', 'machines are')} created`]),
+    ...(hasUncounted(clusters) ? ['an unknown number of machines may be deleted'] : []),
   ].join(', ')
 }
+
+const hasUncounted = (clusters: readonly ClusterDifference[]): boolean =>
+  clusters.some((d) => d.machines.uncounted !== undefined)
 
 const MOST_STEPS = 8
 
@@ -77,6 +81,7 @@ export function summaryText(
     ...(planes === 0 ? [] : [`deletes ${counted(planes, 'cluster')}`]),
     ...(left === 0 ? [] : [`${counted(left, 'cluster leaves', 'clusters leave')} the fleet`]),
     ...(deleted === 0 ? [] : [`deletes ${counted(deleted, 'machine')}`]),
+    ...(hasUncounted(changed) ? ['may delete machines, unknown how many'] : []),
     ...(created === 0 ? [] : [`creates ${counted(created, 'machine')}`]),
     ...(loosened.length === 0 ? [] : ['loosens gates or limits']),
   ]
@@ -86,7 +91,7 @@ export function summaryText(
   return [
     ...loss,
     machines === 0
-      ? `no ${deleted + created === 0 ? '' : 'other '}machine is touched${whileHeld(outlook)}`
+      ? `no ${deleted + created === 0 && !hasUncounted(changed) ? '' : 'other '}machine is touched${whileHeld(outlook)}`
       : `${counted(machines, 'machine')} · ${counted(drains, 'drain')} · ~${minutesText(p50)}`,
     ...(risk === undefined ? [] : [risk.toLowerCase()]),
     ...(missing === 0 ? [] : [`${counted(missing, 'approval')} missing`]),

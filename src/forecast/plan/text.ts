@@ -19,7 +19,7 @@ import type { ClusterPrediction } from '../predict.ts'
 import { outlookFindings } from './findings.ts'
 import { loosenedLines } from './loosened-lines.ts'
 import { hubTurnText } from './hub-turn.ts'
-import { groupsOf, lossOf } from './losses.ts'
+import { groupsOf, lossOf, uncountedTexts } from './losses.ts'
 import { minutesText } from './minutes.ts'
 import { NO_STAGE, type Outlook, whileHeld } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
@@ -207,10 +207,11 @@ const MAX_NAMES = 5
 /** The line of a plan that must not be overlooked. */
 export function lossTexts(difference: ClusterDifference): readonly string[] {
   const { machines, sets, single } = lossOf(difference)
-  if (machines === 0) return []
+  const uncounted = uncountedTexts(difference)
+  if (machines === 0) return uncounted
   const ofSets = sets.map((s) => `MachineSet ${s.set} (${s.deleted} of ${s.of})`)
   const alone = single.length === 0 ? [] : [someOf(single, MAX_NAMES)]
-  return [`deletes ${counted(machines, 'machine')}: ${[...ofSets, ...alone].join('; ')}`]
+  return [`deletes ${counted(machines, 'machine')}: ${[...ofSets, ...alone].join('; ')}`, ...uncounted]
 }
 
 const keptText = ({ sets, created = 0 }: MachineChanges): readonly string[] => [
