@@ -11,9 +11,13 @@ export const declaredOnHub = <T extends KubeObject>(
   targets: Targets,
 ): readonly T[] => onHub(kind, targets).map(({ object }) => applyDefaults(kind.schema, object) as T)
 
-/** Completes nothing, because it is called for each of hundreds of clusters. */
-export const isDeclaredOnHub = (kind: Pick<ApiKind, 'kind'>, name: string, targets: Targets): boolean =>
-  onHub(kind, targets).some(({ ref }) => ref.name === name)
+/** Valid or not: an invalid one stays. Completes nothing, because it is called for each of hundreds of clusters. */
+export const isDeclaredOnHub = ({ kind }: Pick<ApiKind, 'kind'>, name: string, targets: Targets): boolean => {
+  const { objects = [], rejected = [] } = targets.get(HUB_TARGET) ?? {}
+  const isIt = ({ ref }: Pick<DesiredObject, 'ref'>) =>
+    ref.group === API_GROUP && ref.kind === kind && ref.name === name
+  return objects.some(isIt) || rejected.some(isIt)
+}
 
 const onHub = ({ kind }: Pick<ApiKind, 'kind'>, targets: Targets): readonly DesiredObject[] =>
   (targets.get(HUB_TARGET)?.objects ?? []).filter(({ ref }) => ref.group === API_GROUP && ref.kind === kind)

@@ -278,3 +278,17 @@ describe('what the base declares, but not validly', () => {
     expect(machinesOf([pool('w')], [{ ...pool('w'), metadata: { name: 'w', labels: { a: 'b' } } }])).toEqual(none)
   })
 })
+
+test('a cluster whose Cluster is declared, but not validly, does not leave the fleet: what git no longer declares there is deleted', () => {
+  const member: KubeObject = {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name: 'prod', namespace: 'kubenode-system' },
+    spec: { kubeconfigSecretRef: { name: 'prod' } },
+  }
+  const before = targets({ hub: [member], prod: [config('a', {}), config('b', {})] })
+  const after: Targets = new Map([['hub', { objects: [], rejected: [{ ref: refOf(member), problem: 'is wrong' }] }]])
+  const prod = differenceOf(before, after).find((d) => d.cluster === 'prod')
+  expect(prod).toMatchObject({ removed: 2 })
+  expect(prod?.isLeft).toBeUndefined()
+})

@@ -5,7 +5,7 @@ import { defined } from '#lib/defined.ts'
 import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
 import { listingProblems } from '#declared/listing-problems.ts'
-import { declaredOnHub } from '#delivery/declared-on-hub.ts'
+import { declaredOnHub, isDeclaredOnHub } from '#delivery/declared-on-hub.ts'
 import {
   type SetLoss,
   type UncountedSet,
@@ -78,8 +78,9 @@ export function differenceOf(before: Targets, after: Targets): readonly ClusterD
 
 /** Clusters that a commit removes together with their objects, but whose control planes are not deleted. */
 function clustersLeft(before: Targets, after: Targets): ReadonlySet<string> {
-  const now = new Set(declaredOnHub(clusterKind, after).map(({ metadata }) => metadata.name ?? ''))
-  const removed = declaredOnHub(clusterKind, before).filter(({ metadata }) => !now.has(metadata.name ?? ''))
+  const removed = declaredOnHub(clusterKind, before).filter(
+    ({ metadata: { name = '' } }) => !isDeclaredOnHub(clusterKind, name, after),
+  )
   const kept = removed.filter(({ spec }) => spec.controlPlane === undefined || spec.deletionPolicy !== 'Delete')
   return new Set(kept.flatMap(({ metadata: { name = '' } }) => (after.has(name) ? [] : [name])))
 }
