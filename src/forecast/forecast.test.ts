@@ -2,7 +2,7 @@ import { holdOn } from '#test/support/fleets/holds.ts'
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
-import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -349,5 +349,49 @@ describe('a changed template of a pool', () => {
 
   test('that is the same as before is not', async () => {
     expect(await planned(pool({ disk: 'ssd' }))).toEqual(['no machine is touched by a rollout'])
+  })
+})
+
+describe('a set that comes to decide about machines although it does not change itself', () => {
+  const NEWER = componentSet({ beacon: '1.1.0' }, {}, { name: 'newer', priority: -1 })
+  const planned = async (before: readonly KubeObject[], after: readonly KubeObject[], machines = fleetOf(2)) => {
+    const sets = before.filter((o) => o.kind === machineComponentSet.kind) as MachineComponentSet[]
+    return predict({ inventory: inventory(machines, { sets }), before: declared(...before), after: declared(...after) })
+  }
+  const touched = ({ slices }: Awaited<ReturnType<typeof planned>>) =>
+    slices.map((s) => [s.set, s.version, s.machines.length])
+
+  test('because the other set is no longer declared', async () => {
+    expect(touched(await planned([SET, NEWER], [NEWER]))).toEqual([
+      ['newer', '1.1.0', 1],
+      ['newer', '1.1.0', 1],
+    ])
+  })
+
+  test('because the other set drops the component', async () => {
+    const other = componentSet({ scribe: '1.0.0' })
+    const prediction = await planned([SET, NEWER], [other, NEWER])
+    expect(prediction.slices.map((s) => s.set)).toContain('newer')
+  })
+
+  test('because its priority is higher now', async () => {
+    const higher = componentSet({ beacon: '1.1.0' }, {}, { name: 'newer', priority: 1 })
+    expect((await planned([SET, NEWER], [SET, higher])).machines).toEqual(['m-000', 'm-001'])
+    expect((await planned([SET, NEWER], [SET, NEWER])).machines).toEqual([])
+  })
+
+  test('because git gives a machine other labels', async () => {
+    const named = (name: string, tier: string) =>
+      componentSet({ beacon: name === 'base' ? '1.0.0' : '1.1.0' }, {}, { name, selector: { matchLabels: { tier } } })
+    const [gold, silver] = [named('base', 'gold'), named('silver', 'silver')]
+    const host = (tier: string): KubeObject => ({
+      apiVersion: API_GROUP_VERSION,
+      kind: 'Machine',
+      metadata: { name: 'm-000', labels: { tier } },
+    })
+    const machines = fleetOf(2).map((m) => ({ ...m, metadata: { ...m.metadata, labels: { tier: 'gold', own: 'x' } } }))
+    const prediction = await planned([gold, silver, host('gold')], [gold, silver, host('silver')], machines)
+    expect(touched(prediction)).toEqual([['silver', '1.1.0', 1]])
+    expect(prediction.machines).toEqual(['m-000'])
   })
 })

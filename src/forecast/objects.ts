@@ -3,11 +3,15 @@ import { type MachineComponent, machineComponent } from '#api/kinds/machine-comp
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
+import { type Machine, machine } from '#api/kinds/machine.ts'
 import type { ApiKind } from '#api/kind.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
+import { without } from '#lib/without.ts'
+import { matchesSelector } from '#kube/selector.ts'
+import { type SelectingSet, contender, goesBefore, selecting } from '#nodes/placement/deciding-set.ts'
 import { compilePolicy } from '#defender/compile-policy.ts'
 import type { RevisedComponent } from '#api/protocol/set-revision.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
@@ -16,7 +20,7 @@ import type { WorldObjects } from './simulation/world.ts'
 
 export interface Expected {
   readonly objects: WorldObjects
-  /** Sets with changed components or selector. */
+  /** Sets with changed components or selector, and those that come to decide about machines because another set or the machine changed. */
   readonly changedSets: readonly string[]
   /** Checks that cannot run here and are assumed to pass. */
   readonly assumed: readonly string[]
@@ -36,9 +40,11 @@ export function expectedObjects(
   const olds = new Map(inventory.sets.map((s) => [s.metadata.name ?? '', s]))
   const sets = declared.map((set) => expectedSet(set, olds.get(set.metadata.name ?? ''), inventory.revisions, assumed))
   const policies = merge<DefenderPolicy>(defenderPolicy, inventory.policies)
+  const machines = relabelled(inventory.machines, declaredOf<Machine>(machine, before), declaredOf(machine, after))
+  const moved = takingOver(inventory, { sets, machines })
   return {
     objects: {
-      machines: inventory.machines,
+      machines,
       nodes: inventory.nodes,
       machineSets: merge<MachineSet>(machineSet, inventory.machineSets),
       sets,
@@ -55,6 +61,7 @@ export function expectedObjects(
     },
     changedSets: sets.flatMap((set) => {
       const name = set.metadata.name ?? ''
+      if (moved.has(name)) return [name]
       return jsonEqual(olds.get(name)?.spec, set.spec) || isSameRollout(olds.get(name), set) ? [] : [name]
     }),
     assumed: [...assumed],
@@ -69,6 +76,67 @@ const isSameRollout = (before: MachineComponentSet | undefined, after: MachineCo
     [before.spec.components.map(comparable), before.spec.selector],
     [after.spec.components.map(comparable), after.spec.selector],
   )
+
+/** Git declares these machines one by one. Labels of other writers stay. */
+function relabelled(
+  machines: readonly Machine[],
+  before: ReadonlyMap<string, Machine>,
+  after: ReadonlyMap<string, Machine>,
+): readonly Machine[] {
+  if (after.size === 0) return machines
+  return machines.map((m) => {
+    const name = m.metadata.name ?? ''
+    const [old, wanted] = [before.get(name)?.metadata.labels ?? {}, after.get(name)?.metadata.labels ?? {}]
+    if (!after.has(name) || jsonEqual(old, wanted)) return m
+    const others = without(m.metadata.labels ?? {}, ...Object.keys(old))
+    return { ...m, metadata: { ...m.metadata, labels: { ...others, ...wanted } } }
+  })
+}
+
+type Deciding = Pick<Inventory, 'sets' | 'machines'>
+
+/** Sets that decide about a component of a machine, about which another set or none decided before. */
+function takingOver(now: Deciding, then: Deciding): ReadonlySet<string> {
+  const [old, next] = [now, then].map(({ sets }) => sets.flatMap(selecting)) as [SelectingSet[], SelectingSet[]]
+  const claims = ({ set: { metadata, spec } }: SelectingSet) => [
+    metadata.name,
+    spec.priority,
+    spec.selector,
+    spec.components.map((c) => c.name),
+  ]
+  if (then.machines === now.machines && jsonEqual(old.map(claims), next.map(claims))) return new Set()
+  const found = new Set<string>()
+  for (const [i, machineNow] of now.machines.entries()) {
+    const machineThen = then.machines[i] ?? machineNow
+    if (machineNow.spec.channel === 'Observe') continue
+    const [decided, decides] = [decidersOf(old, machineNow), decidersOf(next, machineThen)]
+    for (const [component, set] of decides) if (decided.get(component) !== set) found.add(set)
+  }
+  return found
+}
+
+/** By component: the set that decides about it on the machine. */
+function decidersOf(sets: readonly SelectingSet[], { metadata, spec }: Machine): ReadonlyMap<string, string> {
+  const found = new Map<string, MachineComponentSet>()
+  for (const { set, selector } of sets) {
+    if (!matchesSelector(selector, metadata.labels)) continue
+    for (const { name } of set.spec.components) {
+      const other = found.get(name)
+      const decidedBy = spec.components?.find((c) => c.name === name)?.setRef
+      if (other === undefined || goesBefore(contender(set), contender(other), decidedBy)) found.set(name, set)
+    }
+  }
+  return new Map(
+    [...found].map(
+      ([
+        name,
+        {
+          metadata: { name: set = '' },
+        },
+      ]) => [name, set],
+    ),
+  )
+}
 
 function comparable(component: RevisedComponent): object {
   const { sealed: _, ...rest } = component
