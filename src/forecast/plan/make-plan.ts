@@ -1,5 +1,7 @@
 // Builds the plan of a commit: renders it and its base in the cage, compares them, and predicts from inventories if given. Contacts no cluster.
-import type { Targets } from '#delivery/desired.ts'
+import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import { refText } from '#delivery/object-ref.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { accuracyOf } from '../accuracy/accuracy.ts'
 import { releaseApprovals } from '../approvals.ts'
 import type { Inventory } from '../inventory.ts'
@@ -165,19 +167,31 @@ interface Planned {
   readonly commit: string
 }
 
+/** What a commit declares, but not validly, stays as the base has it. */
+export function predictedSides(
+  before: RenderedTarget | undefined,
+  after: RenderedTarget | undefined,
+): { readonly before: readonly KubeObject[]; readonly after: readonly KubeObject[] } {
+  const olds = before?.objects ?? []
+  const invalid = new Set((after?.rejected ?? []).map(({ ref }) => refText(ref)))
+  const kept = olds.filter(({ ref }) => invalid.has(refText(ref)))
+  return {
+    before: olds.map((o) => o.object),
+    after: [...(after?.objects ?? []), ...kept].map((o) => o.object),
+  }
+}
+
 async function predicted(
   inventories: readonly Inventory[],
   { before, after, shown, commit }: Planned,
 ): Promise<Outlook> {
-  const objectsOf = (targets: Targets, cluster: string) => (targets.get(cluster)?.objects ?? []).map((o) => o.object)
   const wanted = new Set(shown.map((d) => d.cluster))
   const predictions = []
   for (const inventory of inventories.filter((i) => wanted.has(i.cluster)))
     predictions.push(
       await predict({
         inventory,
-        before: objectsOf(before, inventory.cluster),
-        after: objectsOf(after, inventory.cluster),
+        ...predictedSides(before.get(inventory.cluster), after.get(inventory.cluster)),
         commit,
         pause: () => new Promise((resolve) => setImmediate(resolve)),
       }),
