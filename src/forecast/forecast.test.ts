@@ -395,3 +395,24 @@ describe('a set that comes to decide about machines although it does not change 
     expect(prediction.machines).toEqual(['m-000'])
   })
 })
+
+test('another value of a Secret that components read is a rollout', async () => {
+  const secretRefs = [{ path: 'registry.password', secret: { name: 'registry', key: 'password' } }]
+  const set = { ...SET, spec: { ...SET.spec, components: [{ name: 'beacon', version: '1.0.0', secretRefs }] } }
+  const secret = (password: string, name = 'registry'): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: 'kubenode-system' },
+    data: { password },
+  })
+  const keyed = fleetOf(2).map((m) => ({ ...m, status: { ...m.status, agent: { version: '1', publicKey: 'key' } } }))
+  const { end } = await forecastOf(inventory(keyed), [set])
+  const { machines, sets, revisions } = end
+  const from = inventory(machines, { sets, revisions })
+  const touched = async (...after: readonly KubeObject[]) => {
+    const before = [...declared(set), secret('a'), secret('a', 'other')]
+    return (await predict({ inventory: from, before, after: [...declared(set), ...after] })).machines
+  }
+  expect(await touched(secret('a'), secret('b', 'other'))).toEqual([])
+  expect(await touched(secret('b'), secret('a', 'other'))).toEqual(['m-000', 'm-001'])
+})

@@ -5,6 +5,7 @@ import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
 import type { ApiKind } from '#api/kind.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
@@ -38,7 +39,11 @@ export function expectedObjects(
     merged(found, declaredOf<T>(kind, before), declaredOf<T>(kind, after))
   const declared = merge<MachineComponentSet>(machineComponentSet, inventory.sets)
   const olds = new Map(inventory.sets.map((s) => [s.metadata.name ?? '', s]))
-  const sets = declared.map((set) => expectedSet(set, olds.get(set.metadata.name ?? ''), inventory.revisions, assumed))
+  const renewed = renewedSecrets(before, after)
+  const { revisions } = inventory
+  const sets = declared.map((set) =>
+    expectedSet(set, { old: olds.get(set.metadata.name ?? ''), revisions, renewed, assumed }),
+  )
   const policies = merge<DefenderPolicy>(defenderPolicy, inventory.policies)
   const machines = relabelled(inventory.machines, declaredOf<Machine>(machine, before), declaredOf(machine, after))
   const moved = takingOver(inventory, { sets, machines })
@@ -61,7 +66,7 @@ export function expectedObjects(
     },
     changedSets: sets.flatMap((set) => {
       const name = set.metadata.name ?? ''
-      if (moved.has(name)) return [name]
+      if (moved.has(name) || set.spec.components.some((c) => isRenewed(c, renewed))) return [name]
       return jsonEqual(olds.get(name)?.spec, set.spec) || isSameRollout(olds.get(name), set) ? [] : [name]
     }),
     assumed: [...assumed],
@@ -187,17 +192,12 @@ function inPlaceOf<T extends KubeObject>(old: T, wanted: T): T {
 }
 
 /** A forecast makes no network requests and starts no pods: such inspections are assumed to pass. */
-function expectedSet(
-  set: MachineComponentSet,
-  old: MachineComponentSet | undefined,
-  revisions: readonly ControllerRevision[],
-  assumed: Set<string>,
-): MachineComponentSet {
+function expectedSet(set: MachineComponentSet, { old, revisions, renewed, assumed }: SetBefore): MachineComponentSet {
   const { inspections = [], ...rollout } = set.spec.rollout
   const isAsked = (i: (typeof inspections)[number]) =>
     i.http !== undefined || i.prometheus !== undefined || i.podProbe !== undefined
   for (const i of inspections) if (isAsked(i)) assumed.add(`inspection ${i.name} of ${set.metadata.name} passes`)
-  const components = set.spec.components.map((c) => sealedAsBefore(c, old, revisions))
+  const components = set.spec.components.map((c) => sealedAsBefore(c, { old, revisions, renewed }))
   const kept = inspections.filter((i) => !isAsked(i))
   return {
     ...set,
@@ -205,19 +205,48 @@ function expectedSet(
   }
 }
 
-/** An inventory has no Secret values; they are assumed unchanged. */
+interface SetBefore {
+  readonly old: MachineComponentSet | undefined
+  readonly revisions: readonly ControllerRevision[]
+  /** Names of Secrets with other content. */
+  readonly renewed: ReadonlySet<string>
+  readonly assumed: Set<string>
+}
+
+/** Components read Secrets of this namespace only. A value that is encrypted in git changes whenever it is encrypted again. */
+function renewedSecrets(before: readonly KubeObject[], after: readonly KubeObject[]): ReadonlySet<string> {
+  const secretsIn = (list: readonly KubeObject[]) =>
+    new Map(
+      list
+        .filter((o) => o.kind === 'Secret' && o.apiVersion === 'v1' && o.metadata.namespace === SYSTEM_NAMESPACE)
+        .map((o) => [o.metadata.name ?? '', [o['data'], o['stringData']]]),
+    )
+  const olds = secretsIn(before)
+  const changed = [...secretsIn(after)].filter(([name, data]) => olds.has(name) && !jsonEqual(olds.get(name), data))
+  return new Set(changed.map(([name]) => name))
+}
+
+const isRenewed = ({ secretRefs = [] }: RevisedComponent, renewed: ReadonlySet<string>): boolean =>
+  secretRefs.some(({ secret }) => secret !== undefined && renewed.has(secret.name))
+
+/** An inventory has no Secret values; they are assumed unchanged unless the commit changes the Secret. */
 function sealedAsBefore(
   component: RevisedComponent,
-  old: MachineComponentSet | undefined,
-  revisions: readonly ControllerRevision[],
+  { old, revisions, renewed }: Pick<SetBefore, 'old' | 'revisions' | 'renewed'>,
 ): RevisedComponent {
-  if ((component.secretRefs ?? []).length === 0) return component
+  const { secretRefs = [] } = component
+  if (secretRefs.length === 0) return component
+  if (isRenewed(component, renewed))
+    return { ...component, sealed: secretRefs.map(({ path }) => ({ path, sealedIn: RENEWED })) }
   const update = old?.status?.revisions?.update
   const kept = revisions
     .find((r) => r.metadata.name === update)
     ?.data?.components.find((c) => c.name === component.name && jsonEqual(c.secretRefs, component.secretRefs))
   return kept?.sealed === undefined ? component : { ...component, sealed: kept.sealed }
 }
+
+/** In place of a digest of the new value, which equals none of before. */
+const RENEWED = 'renewed'
 
 /** Approvals depend on people, and policy rules on facts of that time. */
 function withoutPeople(policy: DefenderPolicy, assumed: Set<string>): DefenderPolicy {
