@@ -69,7 +69,8 @@ test('the newest commit is the same however git keeps the branch', async () => {
   expect(await newestCommit({ repository: dir, follows: undefined })).toBe(commit)
   git('checkout', '--quiet', '--detach')
   git('commit', '--quiet', '--allow-empty', '-m', 'two')
-  expect(await newestCommit({ repository: dir, follows: undefined })).toBe(git('rev-parse', 'HEAD'))
+  const follows = { repository: dir, path: '.' }
+  expect(await newestCommit({ repository: dir, follows })).toBe(git('rev-parse', 'HEAD'))
 })
 
 test('a folder below /proc is refused, not tried for ever', () => {

@@ -96,6 +96,14 @@ test('it is made once: commits of a newcomer stay', async () => {
   expect(await newestCommit({ repository: target, follows: undefined })).toBe(commit)
 })
 
+test('the demo follows its branch while another one is checked out, such as that of a preview', async () => {
+  const target = await demoIn(tmpdir())
+  const commit = gitIn(target, 'rev-parse', 'HEAD')
+  gitIn(target, 'switch', '--quiet', '-c', 'preview/try')
+  gitIn(target, 'commit', '--quiet', '--allow-empty', '-m', 'tried')
+  expect(await newestCommit({ repository: target, follows: undefined })).toBe(commit)
+})
+
 test('the revert that a status advises ends well in it, which is pushed nowhere', async () => {
   const target = await demoIn(tmpdir())
   writeFileSync(join(target, 'fleet/main.ts'), '')

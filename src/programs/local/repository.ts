@@ -94,9 +94,9 @@ function loose(target: string, branch: string | undefined): string | undefined {
   }
 }
 
-/** The commit the fleet should be at. For a user's fleet: of the branch that was checked out at the start, whatever is checked out now. */
+/** The commit the fleet should be at, whatever is checked out now: of the branch that was checked out at the start, or of the demo's branch. */
 export async function newestCommit({ repository, follows }: Pick<Layout, 'repository' | 'follows'>): Promise<string> {
-  const branch = follows?.branch
+  const branch = follows === undefined ? DEMO_BRANCH : follows.branch
   return (
     loose(repository, branch) ??
     (branch === undefined ? head(repository) : resolved(repository, `refs/heads/${branch}`))
