@@ -10,6 +10,7 @@ export const PAGES = [
   'freeze',
   'backup-and-restore',
   'maintenance',
+  'report',
   'own-monitor',
   'own-rule',
   'own-provider',
@@ -46,7 +47,6 @@ export const NOT_TYPED = [
   'one-gpu',
   'previews',
   'prometheus',
-  'report',
 ]
 
 /** A shell in the folder of the checkout. */
