@@ -68,7 +68,8 @@ export const localFleet = {
     do: 'make one with kubenode init my-fleet and start it in its folder',
   },
   KN1233: {
-    cause: 'There is no Prometheus on this host, it ended, or the fleet beside which it runs does not.',
+    cause:
+      'There is no Prometheus on this host, it ended, its port is taken, the file of --rules does not exist, or the fleet beside which it runs does not run.',
     check: 'prometheus --version; logs/prometheus.log in the data folder of the fleet',
     do: 'install it (apt install prometheus), free its port or name another one, start the fleet',
   },

@@ -100,7 +100,15 @@ export const localErrors = errorTable({
   },
   KN1233_ended: {
     text: 'Prometheus ended with exit code {code}; its log is {log}',
-    next: 'read the end of that log; another program may use the port (--port)',
+    next: 'read the end of that log',
+  },
+  KN1233_rules: {
+    text: 'cannot run Prometheus: there is no file {file} with rules',
+    next: 'name another file with --rules, or leave it out for the shipped ones',
+  },
+  KN1233_port: {
+    text: 'cannot run Prometheus: another program uses port {port} of 127.0.0.1',
+    next: 'stop it, or name another port with --port',
   },
   KN1233_token: {
     text: 'cannot scrape the agents of {cluster}: the API server answered the request for a token with {status}',

@@ -2,9 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { counted } from '#lib/counted.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { freePort } from '#lib/free-port.ts'
 import { makePrivateFolder } from '#lib/private-folder.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -38,14 +39,17 @@ const KEPT = '3d'
 const RULES = 'deploy/alerts/kubenode.rules.yaml'
 
 export async function runPrometheus(asked: PrometheusAsked, io: Io): Promise<void> {
-  const data = asked.data ?? findData(io.cwd)
+  const data = asked.data === undefined ? findData(io.cwd) : resolve(io.cwd, asked.data)
   if (data === undefined) throw new KubeNodeError(localErrors.KN1233_noFleet({ folder: io.cwd }))
   const layout = layoutOf(data)
   if (!isLocked(layout)) throw new KubeNodeError(localErrors.KN1233_stopped({ folder: data }))
+  const rules = rulesFile(asked.rules, io.cwd)
+  // Another Prometheus there would answer for this one.
+  if ((await freePort(asked.port)) === undefined)
+    throw new KubeNodeError(localErrors.KN1233_port({ port: String(asked.port) }))
   makePrivateFolder(layout.prometheus)
   const shutdown = untilEnded()
   const files = new ClusterFiles(layout, (line) => io.err(`${line}\n`))
-  const rules = asked.rules ?? join(releaseRoot(), RULES)
   await files.refresh()
   const configFile = join(layout.prometheus, 'prometheus.yml')
   const configured = (): string => prometheusConfig({ programs: layout.metrics, agents: files.all, rules })
@@ -71,6 +75,14 @@ export async function runPrometheus(asked: PrometheusAsked, io: Io): Promise<voi
     await Promise.race([ended, systemClock.sleep(STOP_MS)])
     if (child.exitCode === null) child.kill('SIGKILL')
   }
+}
+
+/** Prometheus starts without a file that does not exist, and looks for a relative path in the folder of its configuration. */
+function rulesFile(asked: string | undefined, cwd: string): string {
+  if (asked === undefined) return join(releaseRoot(), RULES)
+  const file = resolve(cwd, asked)
+  if (!existsSync(file)) throw new KubeNodeError(localErrors.KN1233_rules({ file }))
+  return file
 }
 
 const exited = ({ logs }: Layout, code: number | null): KubeNodeError =>
