@@ -24,6 +24,7 @@ test('a block of text directly below commands is their output, any other is not'
 
 test.each([
   ['equal', 'a  b\n', 'a b\n'],
+  ['days as kubenode why writes them', 'from Wed 25 Nov 02:00 UTC\n', 'from Thu 3 Dec 14:30 UTC\n'],
   [
     'names, hashes, times and ages',
     'workers-2xk9p 1a2b3c4d5e 3m20s since 02:03\n',

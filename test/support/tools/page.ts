@@ -47,6 +47,7 @@ export function chapterOf(path: string, title: string): readonly Block[] {
 const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, 'UID'],
   [/\b20\d\d-\d\d-\d\d(T[\d:.]+Z)?/g, 'DATE'],
+  [/\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d\d? [A-Z][a-z][a-z]\b/g, 'DAY'],
   [/\b\d\d:\d\d(:\d\d)?\b/g, 'TIME'],
   [/\b(workers|batch)-[a-z0-9]{5}\b/g, '$1-NAME'],
   [/\b(?=[0-9a-f]*\d)[0-9a-f]{7,64}\b/g, 'HASH'],
