@@ -211,6 +211,7 @@ describe('what people report', () => {
 
   test('only a node that is being drained is said to be uncordoned', () => {
     expect(endText(event(undefined), 'cancel')).toBe('cancelled; nothing was drained for it')
+    expect(endText(event('Announced'), 'done')).toBe('done; nothing was drained for it')
     expect(endText(event('Prepared'), 'cancel')).toBe('cancelled; the node is being uncordoned')
     expect(endText(event('InProgress'), 'done')).toBe('done; the node is uncordoned once the machine is well')
   })

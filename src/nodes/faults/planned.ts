@@ -169,9 +169,10 @@ export function withVerb(event: MaintenanceEvent, verb: 'done' | 'cancel', by: s
 
 /** What follows from the end of an event, from its state when it was read. */
 export function endText(event: MaintenanceEvent, verb: 'done' | 'cancel'): string {
-  if (verb === 'done') return 'done; the node is uncordoned once the machine is well'
-  return phaseOfEvent(event) === 'Announced'
-    ? 'cancelled; nothing was drained for it'
+  const past = verb === 'done' ? 'done' : 'cancelled'
+  if (phaseOfEvent(event) === 'Announced') return `${past}; nothing was drained for it`
+  return verb === 'done'
+    ? 'done; the node is uncordoned once the machine is well'
     : 'cancelled; the node is being uncordoned'
 }
 
