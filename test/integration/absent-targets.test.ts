@@ -201,6 +201,14 @@ describe('an object that is there', () => {
     expect(await kubenode(...path.split(' '), ...argv)).toMatchObject({ code: 0 })
   })
 
+  test.each([
+    [[`machine/${THERE}`], `machine/${THERE} is unprotected until`],
+    [[], 'everything but Clusters is unprotected until'],
+  ])('is named as unprotected: %j', async (what, text) => {
+    const { code, said } = await kubenode('unprotect', ...what, '--reason', 'x')
+    expect([code, said]).toEqual([0, expect.stringContaining(text)])
+  })
+
   test('and of which nothing failed is not retried, and no hold is left', async () => {
     const retries = async () =>
       (await admin.list(operationalHold)).items.filter(({ spec }) => spec.effect === 'Retry').length

@@ -37,7 +37,8 @@ export function register(program: Command, io: Io): void {
     const author = await authorOf(client, io)
     const hold = unprotectHold({ ...request, author }, systemClock.now())
     const { metadata, spec } = await placeHold(client, hold)
-    io.out(shownInWindow(io, [`unprotected until ${spec.until} by ${spec.author}: ${spec.reason}`]))
+    const target = what ?? 'everything but Clusters'
+    io.out(shownInWindow(io, [`${target} is unprotected until ${spec.until} by ${spec.author}: ${spec.reason}`]))
     io.err(`to end it earlier, run kubectl delete operationalholds.kubenode.io ${metadata.name ?? ''}\n`)
   })
 }
