@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { expect, test, vi } from 'vitest'
 import { programOutput } from './program-output.ts'
 
 const call = (script: string, more: { readonly timeoutMs?: number; readonly maxBytes?: number } = {}) =>
@@ -10,6 +11,15 @@ const call = (script: string, more: { readonly timeoutMs?: number; readonly maxB
     environment: { PATH: '/usr/bin:/bin' },
     ...more,
   })
+
+/** A process that ended and that nobody has waited for does not run. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
 
 test('of more output than the bound the end is kept, and the program still counts as one that ended well', async () => {
   const { problem, stdout } = await call('i=0; while [ $i -lt 1000 ]; do echo line $i; i=$((i+1)); done')
@@ -26,6 +36,13 @@ test('how it failed is reported with the last lines of its errors', async () => 
 
 test('one that does not end is killed', async () => {
   expect((await call('sleep 60', { timeoutMs: 50 })).problem).toBe('timed out after 50 ms')
+})
+
+test('F33 with one that is killed ends what it started', async () => {
+  const { stdout } = await call('sleep 61 & echo $!; wait', { timeoutMs: 200 })
+  const child = Number(stdout.text)
+  expect(child).toBeGreaterThan(1)
+  await vi.waitFor(() => expect(isRunning(child)).toBe(false))
 })
 
 test('one that is not there says so', async () => {

@@ -1,6 +1,7 @@
 // Runs one program without a shell and keeps the end of its output, however long: exceeding the limit costs the beginning, never the result.
 import { spawn } from 'node:child_process'
 import { defined } from '#lib/defined.ts'
+import { killGroup } from '#lib/kill-group.ts'
 
 export interface ProgramCall {
   readonly program: string
@@ -41,6 +42,8 @@ export function programOutput(call: ProgramCall): Promise<ProgramOutput> {
     let isOver = false
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
+      // A group of its own: what a program started must not outlive its time limit, or each hanging probe would leave a process behind.
+      detached: true,
       env: { ...environment },
       ...defined({ cwd: folder }),
     })
@@ -54,7 +57,7 @@ export function programOutput(call: ProgramCall): Promise<ProgramOutput> {
     }
     const kill = (why: string): void => {
       problem ??= why
-      child.kill('SIGKILL')
+      killGroup(child.pid)
     }
     const timer = setTimeout(() => kill(`timed out after ${timeoutMs} ms`), timeoutMs)
     for (const [stream, tail] of [
