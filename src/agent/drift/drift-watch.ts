@@ -1,16 +1,16 @@
 // Keeps installed components unmodified: checks a component when the file system reports a change, every few seconds where it cannot, and periodically
 // in any case. Runs between two steps of a component, never during a switch.
 import type { Clock } from '#lib/clock.ts'
-import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
+import { causeOf } from '../components/cause.ts'
 import { readManifest } from '../components/manifest.ts'
 import { UNREADABLE_WITHIN_MS } from '../components/plan.ts'
 import { readSlot, unreadableSlot } from '../components/slot.ts'
 import type { ComponentWorker } from '../components/worker.ts'
 import type { Processes } from '../supervise/port.ts'
 import { closelyWatched, inspectFiles, inspectLinks, type Finding, type InUse } from './inspect.ts'
-import { planDrift } from './plan.ts'
+import { type HealFailure, failedHeal, planDrift } from './plan.ts'
 import type { WatchFolder } from '../files/folder-watch.ts'
 import { Touches } from './touches.ts'
 import { rememberFiles, restoreFile, restoreLink, keepForeign, type RestoreDeps } from './restore.ts'
@@ -47,6 +47,7 @@ const SLOW_FILES = 250
 interface Watched {
   readonly heals: Map<string, number[]>
   readonly left: Set<string>
+  readonly failures: Map<string, HealFailure>
   inUse: InUse
   slowAt: number
   /** The file system reports every change. */
@@ -166,6 +167,7 @@ export class DriftWatch {
       ...(await this.#inspectUnit(inUse)),
       ...(processes.reading(component) === 'Running' ? await inspectRunning(inUse) : []),
     ]
+    for (const key of watched.failures.keys()) if (!findings.some((f) => f.key === key)) watched.failures.delete(key)
     const plan = planDrift(findings, watched, clock.monotonic())
     const failed: string[] = []
     for (const finding of plan.heal) {
@@ -217,6 +219,7 @@ export class DriftWatch {
     const fresh: Watched = {
       heals: past.heals,
       left: past.left,
+      failures: new Map(),
       inUse: { component, slot, spec, manifest },
       slowAt: 0,
       isWatched: false,
@@ -241,7 +244,6 @@ export class DriftWatch {
     const { clock, log, processes } = this.#deps
     const { inUse } = watched
     const { component, slot, spec } = inUse
-    watched.heals.set(finding.key, [...(watched.heals.get(finding.key) ?? []), clock.monotonic()].slice(-10))
     try {
       if (finding.kind === 'Link') await restoreLink(this.#deps, inUse, finding)
       else if (finding.kind === 'File') {
@@ -250,12 +252,17 @@ export class DriftWatch {
         watched.inUse = { ...inUse, manifest: { ...inUse.manifest, files } }
         await rememberFiles(this.#deps, watched.inUse)
       } else if (spec.service !== undefined) await processes.mend?.({ component, slot, service: spec.service })
+      watched.failures.delete(finding.key)
+      watched.heals.set(finding.key, [...(watched.heals.get(finding.key) ?? []), clock.monotonic()].slice(-10))
       log.warn('component drift repaired', { component, what: finding.what })
       this.#deps.onHealed(component, finding.what)
       return undefined
     } catch (error) {
       log.warn('cannot repair component drift', { component, what: finding.what, error })
-      return messageOf(error)
+      const { message } = causeOf(error, 'InstallFailed')
+      const before = watched.failures.get(finding.key)
+      watched.failures.set(finding.key, failedHeal(before, finding.what, message, clock.monotonic()))
+      return message
     }
   }
 }

@@ -158,6 +158,42 @@ describe('a file that another program changed', () => {
     expect(told).toEqual([...healed, 'left beacon: /etc/beacon.conf is no longer a link'])
   })
 
+  test('F31 that cannot be put right for hours comes back once it can, and until then the cause is reported', async () => {
+    const { clock, files, node, told, read, replace } = await installed()
+    const { rename } = files
+    let tries = 0
+    files.rename = async (from, to) => {
+      if (to === CONFIG && ++tries > 0)
+        throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path: from, dest: to })
+      await rename.call(files, from, to)
+    }
+    await files.remove(CONFIG)
+    await clock.advance(2 * HEAL_WINDOW_MS)
+    expect(node.worker.drift).toMatch(/^KN8087: cannot write .* on this host: the disk is full \(ENOSPC\)/)
+    expect(tries).toBeLessThan(40)
+    files.rename = rename
+    await clock.advance(70_000)
+    expect([await read(CONFIG), node.worker.drift, told]).toEqual([
+      'port = 1\n',
+      undefined,
+      ['healed beacon: /etc/beacon.conf is missing'],
+    ])
+    await replace(CONFIG, 'port = 2\n')
+    await clock.advance(6_000)
+    expect(await read(CONFIG)).toBe('port = 1\n')
+  })
+
+  test('F31 a folder in place of a link that is moved away is replaced within seconds', async () => {
+    const { clock, files, node, read } = await installed()
+    await files.remove(CONFIG)
+    await files.makeFolder(CONFIG)
+    await clock.advance(HEAL_WINDOW_MS)
+    expect(node.worker.drift).toMatch(/^KN8023: .*move the folder away/)
+    await files.remove(CONFIG)
+    await clock.advance(6_000)
+    expect([await read(CONFIG), node.worker.drift]).toEqual(['port = 1\n', undefined])
+  })
+
   test('while it ran is not started again without an order, and a switch to a fresh copy ends it', async () => {
     const { clock, node, running } = await installed()
     const starts = node.processes.starts.length
@@ -272,7 +308,11 @@ test.each([
     /not repaired again after 3/,
   ],
 ] as const)('the plan for %s', (_what, findings, heals, heal, giveUp, report) => {
-  const plan = planDrift(findings, { heals: new Map([['unit', heals]]), left: new Set() }, HEAL_WINDOW_MS + 10)
+  const plan = planDrift(
+    findings,
+    { heals: new Map([['unit', heals]]), left: new Set(), failures: new Map() },
+    HEAL_WINDOW_MS + 10,
+  )
   expect([plan.heal.length, plan.giveUp.length]).toEqual([heal, giveUp])
   if (report === undefined) expect(plan.report).toBeUndefined()
   else expect(plan.report).toMatch(report)
