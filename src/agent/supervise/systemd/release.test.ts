@@ -12,6 +12,8 @@ const UNIT = 'lamp.service'
 const PACKAGED = `/lib/systemd/system/${UNIT}`
 const WANTS = `/etc/systemd/system/multi-user.target.wants/${UNIT}`
 const service = { unit: UNIT, restart: 'Always', killMode: 'Group' } as const
+/** Of starts, by anybody. */
+const BURST = 3
 const dir = nodeDir('/node', '/')
 
 interface State {
@@ -24,6 +26,7 @@ interface State {
 async function host(state: State, isTaken = true) {
   const files = new MemoryFiles()
   let now = state
+  let starts = 0
   const commands: string[] = []
   const systemctl: Systemctl = {
     show: async (units) => {
@@ -32,7 +35,9 @@ async function host(state: State, isTaken = true) {
       return parseShow(units.map(() => text).join('\n\n'), units)
     },
     run: async (...args) => {
-      if (args[0] === 'daemon-reload') return
+      if (args[0] === 'reset-failed') starts = 0
+      if (args[0] === 'restart' && ++starts > BURST) throw new Error('start of the service was attempted too often')
+      if (args[0] === 'daemon-reload' || args[0] === 'reset-failed') return
       commands.push(args[0] ?? '')
       if (args[0] === 'enable') now = { ...now, file: 'enabled' }
     },
@@ -129,6 +134,13 @@ test('F47 links that systemd made to the unit of the component lead to the unit 
     PACKAGED,
   ])
   expect(await files.readLink('/etc/systemd/system/other.service')).toBe('/lib/systemd/system/other.service')
+  systemd.close()
+})
+
+test('F33 a good version is started however often those before it were, by the agent or by systemd', async () => {
+  const { systemd, commands } = await host({ active: 'inactive', file: 'enabled' })
+  for (let n = 0; n <= BURST; n++) await systemd.start({ component: 'lamp', slot: `s${n}`, service })
+  expect(commands).toHaveLength(BURST + 1)
   systemd.close()
 })
 

@@ -120,7 +120,7 @@ export class Systemd implements Processes {
     await this.#remember(component, { unit, slot, restart: service.restart, ours })
   }
 
-  async #bringUp(component: string, { unit, load, active, file }: UnitState, ours: boolean): Promise<void> {
+  async #bringUp(component: string, { unit, load, file }: UnitState, ours: boolean): Promise<void> {
     const { systemctl, log, files, dir } = this.#o
     if (load === 'masked') throw new KubeNodeError(agentErrors.KN8055({ component, unit }), { retry: 'later' })
     if (load !== 'loaded')
@@ -128,18 +128,25 @@ export class Systemd implements Processes {
     const entry = this.#entries.get(component)
     if (entry !== undefined) entry.isBusy = true
     try {
-      if (active === 'failed') await systemctl.run('reset-failed', '--', unit)
       // A unit that the component installs is a link to its slot; systemd calls that linked.
       if (file === 'disabled' || file === 'linked') {
         if (!ours) await writeDurably(files, enabledFile(dir, component), JSON.stringify({ unit }))
         await systemctl.run('enable', '--', unit)
       }
       await this.#unitFiles.anchor(component, unit)
-      await systemctl.run('restart', '--', unit)
+      await this.#restart(unit)
       log.info('component started', { component, unit })
     } finally {
       if (entry !== undefined) entry.isBusy = false
     }
+  }
+
+  /** Earlier starts do not count, also of a unit that has not failed: systemd would refuse a good version because of those that crashed before it. */
+  async #restart(unit: string): Promise<void> {
+    const { systemctl } = this.#o
+    // Refused for a unit that is not in memory, which has no starts either.
+    await systemctl.run('reset-failed', '--', unit).catch(() => undefined)
+    await systemctl.run('restart', '--', unit)
   }
 
   async #remember(component: string, known: Known): Promise<void> {
@@ -234,7 +241,7 @@ export class Systemd implements Processes {
     if (kept.active !== 'active') {
       if (active === 'active') await systemctl.run('stop', '--', unit)
     } else if (active === 'inactive' && isKnown && !isUndo) leave('it was stopped on the node')
-    else if (active !== 'active' || restarts) await systemctl.run('restart', '--', unit)
+    else if (active !== 'active' || restarts) await this.#restart(unit)
   }
 
   signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void {
