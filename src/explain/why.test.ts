@@ -45,6 +45,18 @@ test('a component that fails at the version it should have is named with that ve
   expect(whyLines(object as unknown as KubeObject, NOW)).toContain('Component scribe 1.0.0 is Degraded: CrashLooping')
 })
 
+test('a healthy component that cannot begin the version it should have says why', () => {
+  const healthy = { name: 'scribe', version: '1.0.0', state: 'Healthy' }
+  const stuck = { ...healthy, desired: '1.1.0', reason: 'HostUnsuitable', message: 'the disk is full' }
+  const lines = (component: object) =>
+    whyLines(
+      { kind: 'Machine', metadata: { name: 'm-1' }, status: { components: [component] } } as unknown as KubeObject,
+      NOW,
+    )
+  expect(lines(stuck)).toContain('Component scribe 1.0.0 → 1.1.0 is Healthy: HostUnsuitable: the disk is full')
+  expect(lines(healthy).join('\n')).not.toContain('Component')
+})
+
 describe('what a program printed is shown line by line', () => {
   const output = '--after-repair\nbad page at 0x42\n\nexited with 3'
   const printed = ['  | --after-repair', '  | bad page at 0x42', '  | exited with 3']

@@ -221,7 +221,8 @@ function partFindings(object: KubeObject, moment: Moment): readonly Finding[] {
       ...(isAsked(object, v) && { command: { line: `kubenode approve ${wordOf(object)} --reason WHY` } }),
     }))
   const components = objectsIn(status['components'])
-    .filter((c) => !['Healthy', ''].includes(text(c['state'])))
+    // A healthy one with a message cannot begin what it is ordered.
+    .filter((c) => text(c['state']) !== '' && (text(c['state']) !== 'Healthy' || text(c['message']) !== ''))
     .map((c): Finding => ({
       text: `Component ${text(c['name'])} ${versionsOf(c)} is ${text(c['state'])}${since(c['since'], now)}${[
         text(c['reason']),

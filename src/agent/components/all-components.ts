@@ -6,7 +6,7 @@ import type { Disruption } from '#api/kinds/operation-permit.ts'
 import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import { trashFolder } from '../node-dir.ts'
 import type { MachineOrder } from '../machine-order.ts'
-import { componentStatus } from '../status/machine-status.ts'
+import { componentReport } from '../status/machine-status.ts'
 import { AGENT_COMPONENT } from '../self/switch-file.ts'
 import { sweepArtifacts } from './artifact-sweep.ts'
 import { skewRefusal } from '../preflight/preflight.ts'
@@ -116,7 +116,7 @@ export class AllComponents {
   reports(): readonly ComponentStatus[] {
     return this.workers.flatMap((worker) => {
       const order = this.#order?.components.find((c) => c.name === worker.component)
-      return worker.record === undefined ? [] : [componentStatus(worker.record, order, worker)]
+      return componentReport(worker, order) ?? []
     })
   }
 

@@ -22,6 +22,17 @@ export function causeOf(error: unknown, otherwise: Reason, onDisk = otherwise): 
   return { because: reasonIn(error.data) ?? stagingReason(error.code) ?? 'InstallFailed', message }
 }
 
+/** A step that is tried again until it succeeds. */
+export interface StepProblem extends Cause {
+  /** Wall clock: when it failed first. */
+  readonly since: number
+}
+
+export const stepProblem = (error: unknown, since: number): StepProblem => ({
+  ...causeOf(error, 'InstallFailed', 'HostUnsuitable'),
+  since,
+})
+
 const DISK: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',

@@ -6,6 +6,7 @@ import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import type { FileWriter } from '../files/port.ts'
 import { writeDurably } from '../files/durable.ts'
 import { recordFile } from '../node-dir.ts'
+import { componentReport, componentStatus } from '../status/machine-status.ts'
 import { FakeNode, FakeProcesses } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 
@@ -117,6 +118,76 @@ describe.each(CODES)('F31 a disk that says %s', (code) => {
     }
     expect(broke).toBeGreaterThan(10 / EVERY)
   })
+})
+
+test.each([
+  ['a version that is to be fetched', { version: '1.1.0', attempt: 2 }, 'Healthy'],
+  ['a switch', switched, 'Staged'],
+] as const)(
+  'F31 %s whose record finds no room is reported with the cause until there is some',
+  async (_, order, state) => {
+    const files = new FaultyFiles()
+    const { clock, node } = await installed(files)
+    if (state === 'Staged') {
+      node.obey({ version: '1.1.0', attempt: 2 })
+      await clock.advance(10_000)
+    }
+    files.breakAfter(0, 'ENOSPC')
+    node.obey(order)
+    const seen = () => node.worker.record && componentStatus(node.worker.record, order, node.worker)
+    for (const wait of [1_000, 3_000, 60_000]) {
+      await clock.advance(wait)
+      expect(seen()).toMatchObject({
+        state,
+        reason: 'HostUnsuitable',
+        message: expect.stringMatching(/^KN8087: .* the disk is full \(ENOSPC\)/),
+      })
+    }
+    files.mend()
+    await clock.advance(60_000)
+    expect(seen()).toMatchObject({ version: state === 'Staged' ? '1.1.0' : '1.0.0' })
+    expect(seen()?.reason).toBeUndefined()
+    await node.worker.close()
+  },
+)
+
+test('F31 a first install whose record finds no room is reported with the cause', async () => {
+  const files = new FaultyFiles()
+  const clock = new VirtualClock()
+  const node = new FakeNode({ publisher, releases, clock, disk: files })
+  await node.start()
+  const order = { name: 'beacon', version: '1.0.0', attempt: 1 }
+  files.breakAfter(0, 'ENOSPC')
+  node.obey(order)
+  await clock.advance(10_000)
+  expect([node.worker.record, componentReport(node.worker, order)]).toEqual([
+    undefined,
+    expect.objectContaining({ state: 'Fetching', attempt: 1, reason: 'HostUnsuitable' }),
+  ])
+  files.mend()
+  await clock.advance(60_000)
+  expect(componentReport(node.worker, order)).toMatchObject({ state: 'Healthy', version: '1.0.0' })
+  await node.worker.close()
+})
+
+test('F31 a download and its record that both find no room are reported with the cause', async () => {
+  const files = new FaultyFiles()
+  const { clock, node } = await installed(files)
+  const order = { version: '1.1.0', attempt: 2 }
+  // The record is written before the download begins.
+  files.breakAfter(4, 'ENOSPC')
+  node.obey(order)
+  await clock.advance(30_000)
+  const { record } = node.worker
+  expect(record?.state).toBe('Fetching')
+  expect(record && componentStatus(record, order, node.worker)).toMatchObject({
+    reason: 'HostUnsuitable',
+    message: expect.stringMatching(/the disk is full \(ENOSPC\)/),
+  })
+  files.mend()
+  await clock.advance(600_000)
+  expect(node.worker.record?.state).toBe('Staged')
+  await node.worker.close()
 })
 
 test('F31 artifacts that find no room are a matter of the host, and are fetched once there is some', async () => {

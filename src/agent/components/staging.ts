@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { type Attempt, isSameAttempt } from '#api/protocol/component-order.ts'
-import { causeOf } from './cause.ts'
+import { type StepProblem, causeOf, stepProblem } from './cause.ts'
 import type { Journal } from './journal.ts'
 import type { OrderReading } from './plan.ts'
 import { generationAfter, isSlotOf } from './record.ts'
@@ -33,6 +33,7 @@ export class Staging {
   #againAt = 0
   /** The version that last failed to stage. */
   #failed: Attempt | undefined
+  #unrecorded: StepProblem | undefined
 
   constructor(deps: StagingDeps) {
     this.#deps = deps
@@ -40,6 +41,11 @@ export class Staging {
 
   get target(): Attempt | undefined {
     return this.#open?.target
+  }
+
+  /** Why the result of the last try could not be written down. */
+  get unrecorded(): StepProblem | undefined {
+    return this.#unrecorded
   }
 
   /** Time until the retry; a different target is tried immediately. */
@@ -59,7 +65,13 @@ export class Staging {
     this.#open = open
     void this.#fetch(target, open.stop.signal)
       // The journal could not be written; retried after the backoff.
-      .catch((error: unknown) => this.#deps.log.error('cannot record the staging result', { error }))
+      .then(() => {
+        this.#unrecorded = undefined
+      })
+      .catch((error: unknown) => {
+        this.#deps.log.error('cannot record the staging result', { error })
+        this.#unrecorded = stepProblem(error, this.#unrecorded?.since ?? this.#deps.clock.now())
+      })
       .finally(() => {
         if (this.#open === open) this.#open = undefined
         this.#deps.onEnd()

@@ -8,7 +8,7 @@ import type { AdoptionReport } from './adoption.ts'
 import { AdoptionCheck } from './adoption-check.ts'
 import { reinstallAsked, restartAsked, type RepairParts } from './asked-work.ts'
 import { Asks, failed, type AskKind, type AskResult } from './asks.ts'
-import { type Cause, causeOf, explained } from './cause.ts'
+import { type Cause, type StepProblem, causeOf, explained, stepProblem } from './cause.ts'
 import { Journal } from './journal.ts'
 import {
   planComponent,
@@ -67,6 +67,7 @@ export class ComponentWorker {
   readonly #adoption: AdoptionCheck
   readonly #removal: RemovalOutlook
   #unreadableSince: number | undefined
+  #stepProblem: StepProblem | undefined
 
   constructor(deps: WorkerDeps, component: string) {
     this.component = component
@@ -123,6 +124,11 @@ export class ComponentWorker {
   /** Why the version in use cannot be started. */
   get startProblem(): string | undefined {
     return this.#starts.failure?.problem
+  }
+
+  /** Why the last step failed, which the journal may not hold: it is on the disk that is full. */
+  get stepProblem(): StepProblem | undefined {
+    return this.#stepProblem ?? this.#staging.unrecorded
   }
 
   get probes(): ProbeReading {
@@ -236,6 +242,8 @@ export class ComponentWorker {
         await this.#turn()
       } catch (e) {
         this.#log.error('component step failed', { error: e })
+        this.#stepProblem = stepProblem(e, this.#stepProblem?.since ?? this.#deps.clock.now())
+        this.#deps.onChange()
         this.#later(ACT_RETRY_MS)
       }
     }
@@ -247,7 +255,8 @@ export class ComponentWorker {
     this.#permit = undefined
     this.#isNodePending = undefined
     if (plan.action === undefined) {
-      const isReported = this.#waiting === plan.waiting
+      const isReported = this.#waiting === plan.waiting && this.#stepProblem === undefined
+      this.#stepProblem = undefined
       this.#waiting = plan.waiting
       this.#waitingBecause = plan.because
       if (!isReported) this.#deps.onChange()
@@ -260,6 +269,7 @@ export class ComponentWorker {
     const isRead = READS.has(plan.action.kind)
     if (!isRead) this.#waiting = this.#waitingBecause = undefined
     await this.#actAndReport(plan.action)
+    if (!isRead) this.#stepProblem = undefined
     // Report both together: otherwise a Healthy version without its removal plan would be handed back as if nothing restarted.
     if (plan.action.kind === 'Commit' || plan.action.kind === 'RollBack') await this.#inspectRemoval()
     this.#isDirty = true

@@ -6,13 +6,16 @@ import { START_UNREPORTED_MS } from '#api/protocol/switch.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
-import type { ComponentRecord } from '../components/record.ts'
+import { type ComponentRecord, targetOf } from '../components/record.ts'
 import type { ComponentWorker } from '../components/worker.ts'
 import type { HostFacts } from '../node/facts.ts'
 import type { KubeletTrust } from '../node/kubelet-trust.ts'
 
 /** What a component's loop knows in addition to its journal. */
-type Shown = Pick<ComponentWorker, 'waiting' | 'waitingBecause' | 'removalProblem' | 'drift' | 'adoption' | 'removal'>
+type Shown = Pick<
+  ComponentWorker,
+  'waiting' | 'waitingBecause' | 'stepProblem' | 'removalProblem' | 'drift' | 'adoption' | 'removal'
+>
 
 export interface MachineObservation {
   readonly name: string
@@ -44,18 +47,32 @@ export interface MachineObservation {
 const MAX_MESSAGE = 200
 const MAX_FOREIGN = 20
 
+/** A first install whose record cannot be written, on a full disk, is reported too: nothing else would say why it does not begin. */
+export function componentReport(
+  worker: Pick<ComponentWorker, 'component' | 'record'> & Shown,
+  order: ComponentOrder | undefined,
+): ComponentStatus | undefined {
+  const { component, record, stepProblem } = worker
+  if (record !== undefined) return componentStatus(record, order, worker)
+  if (order === undefined || stepProblem === undefined) return undefined
+  const { since } = stepProblem
+  const unwritten = { format: 1, component, state: 'Fetching', since, target: targetOf(order), pins: [] } as const
+  return componentStatus(unwritten, order, worker)
+}
+
 export function componentStatus(
   record: ComponentRecord,
   order: Pick<ComponentOrder, 'version'> | undefined,
-  { waiting, waitingBecause, removalProblem, drift, adoption, removal }: Shown,
+  { waiting, waitingBecause, stepProblem, removalProblem, drift, adoption, removal }: Shown,
 ): ComponentStatus {
   const { component, state, since, current, target, open, output, healthy = [] } = record
   // A component that differs from its declaration has a reason; others need no message.
   const reboot = open?.phase === 'GoingBack' ? open.back : open?.reboot?.boot === undefined ? open?.reboot : undefined
   const isAwaited = reboot !== undefined && open?.phase === 'Switching'
   const own = isAwaited ? (waiting ?? record.message) : record.message
-  const message = removalProblem ?? own ?? (state === 'Healthy' ? undefined : waiting)
-  const reason = record.message === undefined && state !== 'Healthy' ? waitingBecause : record.reason
+  const message = removalProblem ?? stepProblem?.message ?? own ?? (state === 'Healthy' ? undefined : waiting)
+  const ownReason = record.message === undefined && state !== 'Healthy' ? waitingBecause : record.reason
+  const reason = removalProblem === undefined ? (stepProblem?.because ?? ownReason) : ownReason
   // While a switch is open the old version counts: a revert would restore it.
   const inUse = open === undefined ? current : (open.from ?? undefined)
   return {
