@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
-import { readState } from '../files/durable.ts'
+import { BROKEN, readState } from '../files/durable.ts'
 import type { FileStat, Files } from '../files/port.ts'
 import { slotFolder, type NodeDir } from '../node-dir.ts'
 
@@ -59,6 +59,13 @@ export const readManifest = (
       ? (v as unknown as Manifest)
       : undefined,
   )
+
+/** An earlier read found it damaged and set it aside. */
+export const isManifestBroken = async (
+  { files, dir }: { readonly files: Files; readonly dir: NodeDir },
+  component: string,
+  slot: string,
+): Promise<boolean> => (await files.stat(`${join(slotFolder(dir, component, slot), MANIFEST)}${BROKEN}`)) !== undefined
 
 const isFile = (v: unknown): boolean =>
   isObject(v) && typeof v['path'] === 'string' && typeof v['sha256'] === 'string' && typeof v['size'] === 'number'

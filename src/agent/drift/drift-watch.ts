@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { causeOf } from '../components/cause.ts'
-import { readManifest } from '../components/manifest.ts'
+import { isManifestBroken, readManifest } from '../components/manifest.ts'
 import { UNREADABLE_WITHIN_MS } from '../components/plan.ts'
 import { readSlot, unreadableSlot } from '../components/slot.ts'
 import type { ComponentWorker } from '../components/worker.ts'
@@ -13,7 +13,7 @@ import { closelyWatched, inspectFiles, inspectLinks, type Finding, type InUse } 
 import { type HealFailure, failedHeal, planDrift } from './plan.ts'
 import type { WatchFolder } from '../files/folder-watch.ts'
 import { Touches } from './touches.ts'
-import { rememberFiles, restoreFile, restoreLink, keepForeign, type RestoreDeps } from './restore.ts'
+import { rememberFiles, restoreCurrent, restoreFile, restoreLink, keepForeign, type RestoreDeps } from './restore.ts'
 import { onNode } from '../node-dir.ts'
 
 export interface DriftDeps extends RestoreDeps {
@@ -211,8 +211,8 @@ export class DriftWatch {
       await readManifest(this.#deps, component, slot),
     ]
     if (spec === undefined) return 'Unreadable'
-    // A slot filled by an older agent has no manifest.
-    if (manifest === undefined) return undefined
+    // A slot filled by an older agent has no manifest; one that the disk damaged was set aside.
+    if (manifest === undefined) return (await isManifestBroken(this.#deps, component, slot)) ? 'Unreadable' : undefined
     const before = this.#deps.past?.get(component)
     const past = before?.slot === slot ? before : { slot, heals: new Map(), left: new Set<string>() }
     this.#deps.past?.set(component, past)
@@ -245,7 +245,8 @@ export class DriftWatch {
     const { inUse } = watched
     const { component, slot, spec } = inUse
     try {
-      if (finding.kind === 'Link') await restoreLink(this.#deps, inUse, finding)
+      if (finding.kind === 'Current') await restoreCurrent(this.#deps, inUse)
+      else if (finding.kind === 'Link') await restoreLink(this.#deps, inUse, finding)
       else if (finding.kind === 'File') {
         const file = await restoreFile(this.#deps, inUse, finding.file)
         const files = inUse.manifest.files.map((f) => (f.path === file.path ? file : f))

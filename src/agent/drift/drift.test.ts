@@ -7,7 +7,8 @@ import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { writeDurably } from '../files/durable.ts'
 import type { OnName, WatchFolder } from '../files/folder-watch.ts'
-import { foreignFolder, slotFolder } from '../node-dir.ts'
+import { MANIFEST } from '../components/manifest.ts'
+import { currentLink, foreignFolder, slotFolder } from '../node-dir.ts'
 import { FakeNode } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { type DriftDeps, DriftWatch } from './drift-watch.ts'
@@ -139,6 +140,28 @@ describe('a file that another program changed', () => {
     await files.remove(programInSlot)
     await clock.advance(6_000)
     expect([await read(CONFIG), await read(PROGRAM)]).toEqual(['port = 1\n', 'beacon 1.0.0'])
+  })
+
+  test.each([
+    ['is gone', async (files: MemoryFiles, path: string) => files.remove(path)],
+    [
+      'points elsewhere',
+      async (files: MemoryFiles, path: string) => {
+        await files.remove(path)
+        await files.link(path, '/tmp')
+      },
+    ],
+  ])('F30 the link to the version in use that %s comes back', async (_, harm) => {
+    const { clock, files, node, read } = await installed()
+    const path = currentLink(node.dir, 'beacon')
+    const before = await files.readLink(path)
+    await harm(files, path)
+    await clock.advance(6_000)
+    expect([await files.readLink(path), await read(PROGRAM), node.worker.drift]).toEqual([
+      before,
+      'beacon 1.0.0',
+      undefined,
+    ])
   })
 
   test('again and again is left as it is, and reported without its content', async () => {
@@ -318,20 +341,26 @@ test.each([
   else expect(plan.report).toMatch(report)
 })
 
-test('F47 a slot that a restarted agent cannot read is drift after two minutes, and none once it can be read again', async () => {
-  const { clock, node, files } = await installed()
-  const mark = `${slotFolder(node.dir, 'beacon', node.worker.record?.current?.id ?? '')}/slot.json`
-  const whole = (await files.read(mark)) ?? ''
-  await writeDurably(files, mark, '{"spec":')
-  const watch = watchOf({ clock, node, files })
-  await clock.advance(100_000)
-  expect(node.worker.drift).toBeUndefined()
-  await clock.advance(60_000)
-  expect(node.worker.drift).toMatch(
-    /^what was installed of 1\.0\.0 cannot be read on the disk \(slot [0-9a-f]{16}-0\)$/,
-  )
-  await writeDurably(files, mark, whole)
-  await clock.advance(60_000)
-  expect(node.worker.drift).toBeUndefined()
-  await watch.close()
-})
+test.each([
+  ['slot', 'slot.json'],
+  ['list of files', MANIFEST],
+])(
+  'F47 a %s that a restarted agent cannot read is drift after two minutes, and none once it can be read again',
+  async (_, name) => {
+    const { clock, node, files } = await installed()
+    const mark = `${slotFolder(node.dir, 'beacon', node.worker.record?.current?.id ?? '')}/${name}`
+    const whole = (await files.read(mark)) ?? ''
+    await writeDurably(files, mark, '{"spec":')
+    const watch = watchOf({ clock, node, files })
+    await clock.advance(100_000)
+    expect(node.worker.drift).toBeUndefined()
+    await clock.advance(60_000)
+    expect(node.worker.drift).toMatch(
+      /^what was installed of 1\.0\.0 cannot be read on the disk \(slot [0-9a-f]{16}-0\)$/,
+    )
+    await writeDurably(files, mark, whole)
+    await clock.advance(60_000)
+    expect(node.worker.drift).toBeUndefined()
+    await watch.close()
+  },
+)

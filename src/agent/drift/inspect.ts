@@ -12,6 +12,8 @@ import { currentLink, onNode, slotFolder, type NodeDir } from '../node-dir.ts'
 export type Finding =
   | { readonly kind: 'Link'; readonly key: string; readonly link: NodeLink; readonly what: string }
   | { readonly kind: 'File'; readonly key: string; readonly file: ManifestFile; readonly what: string }
+  /** The link that every other link of the component goes through. */
+  | { readonly kind: 'Current'; readonly key: string; readonly what: string }
   | { readonly kind: 'Unit'; readonly key: string; readonly what: string }
   /** The process differs from the installed program: only a restart fixes that, so it waits for an order. */
   | { readonly kind: 'Running'; readonly key: string; readonly what: string }
@@ -41,9 +43,15 @@ export function closelyWatched({ spec, manifest }: InUse): readonly ManifestFile
 
 export async function inspectLinks(
   { files, dir }: InspectDeps,
-  { component, spec }: InUse,
+  { component, slot, spec }: InUse,
 ): Promise<readonly Finding[]> {
   const found: Finding[] = []
+  if ((await files.readLink(currentLink(dir, component))) !== slotFolder(dir, component, slot))
+    found.push({
+      kind: 'Current',
+      key: 'current',
+      what: 'the link to the version in use is missing or points elsewhere',
+    })
   for (const link of await linksOn({ files, dir }, spec)) {
     const path = onNode(dir, link.path)
     const target = await files.readLink(path)

@@ -44,6 +44,9 @@ export async function restoreLink(
   await relink(files, path, join(currentLink(dir, component), finding.link.inSlot))
 }
 
+export const restoreCurrent = ({ files, dir }: RestoreDeps, { component, slot }: InUse): Promise<void> =>
+  relink(files, currentLink(dir, component), slotFolder(dir, component, slot))
+
 /** Returns the new metadata. */
 export async function restoreFile(deps: RestoreDeps, inUse: InUse, file: ManifestFile): Promise<ManifestFile> {
   const { files, dir } = deps

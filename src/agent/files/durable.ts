@@ -66,6 +66,9 @@ export async function makeFolderDurably(files: Files, path: string, mode?: numbe
   }
 }
 
+/** Suffix of a state file that could not be used. */
+export const BROKEN = '.broken'
+
 /** State files are small; a larger file was not written by the agent. */
 const MAX_STATE_BYTES = 4 * 2 ** 20
 
@@ -79,7 +82,7 @@ export async function readState<T>(
   if (bytes === undefined) return undefined
   const parsed = bytes.length > MAX_STATE_BYTES ? undefined : parse(jsonOf(bytes))
   if (parsed !== undefined) return parsed
-  await files.rename(path, `${path}.broken`)
+  await files.rename(path, `${path}${BROKEN}`)
   return undefined
 }
 
