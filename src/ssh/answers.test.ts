@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { answerIn, oneLine } from './answers.ts'
+import { hostScript } from './script.ts'
 
 const line = (kubenode: string, name = '', value = '') => `${JSON.stringify({ kubenode, name, value })}\n`
 
@@ -9,6 +11,12 @@ describe('what a host answers', () => {
     const answer = answerIn(`Welcome\n${line('fact', 'kernel', '6.1.0')}{"a":1}\n${line('done')}`)
     expect([[...answer.facts], answer.failed, answer.isDone]).toEqual([[['kernel', '6.1.0']], undefined, true])
     expect(answerIn(line('failed', 'Full', 'no space')).failed).toEqual({ failure: 'Full', why: 'no space' })
+  })
+
+  test('is complete behind a greeting without an end of its line', () => {
+    const script = hostScript('fact kernel 6.1.0')
+    const out = execFileSync('/bin/sh', ['-c', 'printf Welcome; exec sh -s'], { input: script, encoding: 'utf8' })
+    expect([...answerIn(out).facts]).toEqual([['kernel', '6.1.0']])
   })
 
   test.each([

@@ -10,7 +10,8 @@ fact() { report fact "$1" "$2"; }
 failed() { report failed "$1" "$2"; exit 1; }`
 
 export function hostScript(body: string): string {
-  const script = `{\nset -u\nLC_ALL=C\nexport LC_ALL\numask 077\n${REPORT_WORDS}\n${body}\nreport done '' ''\nexit 0\n} < /dev/null\n`
+  // The empty line ends a greeting that has no end of its own, which would swallow the first report.
+  const script = `{\nset -u\nLC_ALL=C\nexport LC_ALL\numask 077\n${REPORT_WORDS}\necho\n${body}\nreport done '' ''\nexit 0\n} < /dev/null\n`
   const bytes = Buffer.byteLength(script)
   if (bytes > MAX_SCRIPT_BYTES) throw new Error(`a script for hosts has ${bytes} bytes, more than ${MAX_SCRIPT_BYTES}`)
   return script
