@@ -12,7 +12,7 @@ const call = (script: string, more: { readonly timeoutMs?: number; readonly maxB
     ...more,
   })
 
-/** A process that ended and that nobody has waited for does not run. */
+/** A process that ended and was not waited for yet does not run. */
 function isRunning(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))

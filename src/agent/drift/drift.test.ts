@@ -183,12 +183,12 @@ describe('a file that another program changed', () => {
 
   test('F31 that cannot be put right for hours comes back once it can, and until then the cause is reported', async () => {
     const { clock, files, node, told, read, replace } = await installed()
-    const { rename } = files
+    const rename = files.rename.bind(files)
     let tries = 0
     files.rename = async (from, to) => {
       if (to === CONFIG && ++tries > 0)
         throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path: from, dest: to })
-      await rename.call(files, from, to)
+      await rename(from, to)
     }
     await files.remove(CONFIG)
     await clock.advance(2 * HEAL_WINDOW_MS)

@@ -12,7 +12,7 @@ const UNIT = 'lamp.service'
 const PACKAGED = `/lib/systemd/system/${UNIT}`
 const WANTS = `/etc/systemd/system/multi-user.target.wants/${UNIT}`
 const service = { unit: UNIT, restart: 'Always', killMode: 'Group' } as const
-/** Of starts, by anybody. */
+/** Limit of starts, by any program. */
 const BURST = 3
 const dir = nodeDir('/node', '/')
 
