@@ -572,6 +572,21 @@ describe('F4 time travel', () => {
     expect(informer.store.list().map((o) => o.metadata.name)).toEqual(['kept'])
     expect(notices.some((n) => n.kind === 'WentBack' && n.accepted)).toBe(true)
   })
+
+  it('F4 a server that was set back and is silent on watches from its future is found by a list', async () => {
+    const { fake, start, clock, inject, notices } = world()
+    const informer = start()
+    await informer.synced()
+    fake.plant(NODE, node('kept'))
+    const before = fake.revision
+    fake.plant(NODE, node('lost-in-restore'))
+    await clock.advance(1_000)
+    inject({ horizon: () => before, event: () => (informer.store.size === 2 ? { kind: 'drop' } : undefined) })
+    fake.closeWatches()
+    await clock.advance(1_200_000)
+    expect(informer.store.list().map((o) => o.metadata.name)).toEqual(['kept'])
+    expect(notices.some((n) => n.kind === 'WentBack' && n.accepted)).toBe(true)
+  })
 })
 
 describe('a list from time to time', () => {

@@ -108,7 +108,7 @@ export class Reflector<T extends KubeObject> {
   #idleSince = 0
   /** Whether the open watch has delivered anything. */
   #hasSpoken = false
-  /** The last watch was closed for silence: accepting the next one proves nothing yet. */
+  /** The last watch was closed for silence: accepting the next one, or a list, proves nothing of watches yet. */
   #isSuspect = false
   #listedAt: number | undefined
   #connected = false
@@ -164,6 +164,8 @@ export class Reflector<T extends KubeObject> {
     } catch (error) {
       if (signal.aborted) return 0
       if (error instanceof Silence) {
+        // A server that was set back accepts a watch from a version that it does not have yet, and sends nothing until it has it. Only a list tells.
+        if (this.#isSuspect) this.#replica.forgetResumePoint()
         this.#isSuspect = true
         this.#notice({ kind: 'Silent', forMs: error.forMs })
         return 0
@@ -250,7 +252,7 @@ export class Reflector<T extends KubeObject> {
     }
     try {
       const page = await client.list(type, options)
-      this.#noteEvent()
+      if (!this.#isSuspect) this.#noteEvent()
       return page
     } catch (e) {
       if (token !== undefined && isGone(e)) this.#expiredPages++
