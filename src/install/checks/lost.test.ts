@@ -58,7 +58,7 @@ test('what an installation is made of is looked for, but for what other checks r
     artifacts: { source: { claim: 'artifacts' }, address: 'artifacts.example.org:30844' },
   })
   const recorded = new Set(objects.map((o) => refText(refOf(o))))
-  const others = new Set(objects.filter((o) => !isKept(o, recorded)).map((o) => o.kind))
+  const others = new Set(objects.filter((o) => !isKept(o, recorded, true)).map((o) => o.kind))
   expect([...others].toSorted()).toEqual([
     'Deployment',
     'FlowSchema',
@@ -71,6 +71,14 @@ test('what an installation is made of is looked for, but for what other checks r
 
 test('what another tool or release left out is not lost', () => {
   const policy = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { namespace: 'n', name: 'p' } }
-  expect(isKept(policy, new Set())).toBe(false)
-  expect(isKept(binding, new Set())).toBe(true)
+  expect(isKept(policy, new Set(), true)).toBe(false)
+  expect(isKept(binding, new Set(), true)).toBe(true)
+})
+
+test('an installation of another release lacks only what it once had', () => {
+  const recorded = new Set([refText(refOf(revoked))])
+  expect([revoked, binding].map((o) => isKept(o, recorded, false))).toEqual([true, false])
+  expect([revoked, binding].map((o) => isKept(o, recorded, true))).toEqual([true, true])
+  // Other tools record nothing.
+  expect([revoked, binding].map((o) => isKept(o, new Set(), false))).toEqual([true, true])
 })

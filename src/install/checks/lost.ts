@@ -23,9 +23,12 @@ const RECORDED_KINDS: readonly string[] = [
   'NetworkPolicy',
 ]
 
-/** `recorded`: the objects that the installation has, by `refText`. */
-export const isKept = (object: KubeObject, recorded: ReadonlySet<string>): boolean =>
-  KEPT_KINDS.includes(object.kind) || (RECORDED_KINDS.includes(object.kind) && recorded.has(refText(refOf(object))))
+/** `recorded`: the objects that the installation has, by `refText`. One of another release never had what only this one brings. */
+export function isKept(object: KubeObject, recorded: ReadonlySet<string>, isSameRelease: boolean): boolean {
+  const isRecorded = recorded.has(refText(refOf(object)))
+  if (KEPT_KINDS.includes(object.kind)) return isSameRelease || recorded.size === 0 || isRecorded
+  return RECORDED_KINDS.includes(object.kind) && isRecorded
+}
 
 const REMEDY = 'run kubenode install with its settings again, which sets it back'
 

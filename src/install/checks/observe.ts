@@ -383,8 +383,10 @@ async function lostIn(
   const recorded = new Set(
     installed !== undefined && 'value' in installed ? installed.value.inventory.map(refText) : [],
   )
+  const version = installed !== undefined && 'value' in installed ? installed.value.installed : release.version
+  const isSameRelease = version === labelValue(release.version) || version === release.version
   const shipped = release.objects.filter((o) =>
-    installed === undefined ? o.kind.startsWith('ValidatingAdmissionPolicy') : isKept(o, recorded),
+    installed === undefined ? o.kind.startsWith('ValidatingAdmissionPolicy') : isKept(o, recorded, isSameRelease),
   )
   const live = new Map<KubeObject, KubeObject | undefined>()
   await inParallel(shipped, AT_ONCE, async (object) => {
@@ -392,12 +394,7 @@ async function lostIn(
     const { name = '', namespace } = object.metadata
     live.set(object, await client.get(type, { name, ...defined({ namespace }) }))
   })
-  const version = installed !== undefined && 'value' in installed ? installed.value.installed : release.version
-  return lostParts(
-    shipped,
-    (object) => live.get(object),
-    version === labelValue(release.version) || version === release.version,
-  )
+  return lostParts(shipped, (object) => live.get(object), isSameRelease)
 }
 
 async function alteredIn({ client }: InstallContext, release: Release, installed: Reading<Installed>) {
