@@ -118,7 +118,7 @@ function conditionsOf(
       type: 'Paused',
       status: is(isPaused),
       reason: isPaused ? 'HoldPause' : 'AsDeclared',
-      message: isPaused ? 'a hold pauses the canary; it goes on when the hold ends' : 'no hold pauses the canary',
+      message: isPaused ? 'a hold pauses the canary; it continues when the hold ends' : 'no hold pauses the canary',
     },
   ]
   return setConditions(

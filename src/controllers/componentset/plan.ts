@@ -327,7 +327,7 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
   const last = mine.reduce((most, w) => Math.max(most, w.step), -1)
   const inStep = mine.filter((w) => w.step === last)
   if (!inStep.some(isOpen)) return { slices: rest, planned }
-  // What its machines showed is gone with them: the step is taken again with others.
+  // Its machines no longer show anything: the step is taken again with others.
   if (inStep.every((w) => isInspected(w) || !isOpen(w)) && inStep.every((w) => isLeft(context, w, track)))
     return { slices: rest.filter((w) => !inStep.includes(w)), planned }
   const { rollout } = context.seen.set.spec

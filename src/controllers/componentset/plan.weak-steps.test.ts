@@ -1,4 +1,4 @@
-// A step that gathered no evidence is no step: its machines are all unwell, gone, or have failed since.
+// A step that gathered no evidence is no step: its machines are all unhealthy or deleted, or have failed since.
 import { describe, expect, test } from 'vitest'
 import { readyNode, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'

@@ -1,4 +1,4 @@
-// A node that was drained takes no pods until the work on it has ended, whoever leads the controllers. And a hold delays how an agent leaves; it skips nothing.
+// A node that was drained takes no pods until the work on it has ended, also under another leader of the controllers. And a hold delays how an agent leaves; it skips nothing.
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'

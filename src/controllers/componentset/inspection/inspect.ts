@@ -78,7 +78,7 @@ function wrongWithStep(
     inspection.podProbe === undefined
       ? inspectionResults?.get(resultKey(slice, inspection))
       : podResult(slice, inspection, pods)
-  // After a restart nobody has looked yet: the time before it does not count.
+  // After a restart no check has run yet: the time before it does not count.
   if (result === undefined)
     return { seen: 'check is running', isUndecided: pendingInspections?.has(resultKey(slice, inspection)) === true }
   return result.holds ? undefined : { seen: result.seen }
