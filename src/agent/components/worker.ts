@@ -242,11 +242,17 @@ export class ComponentWorker {
         await this.#turn()
       } catch (e) {
         this.#log.error('component step failed', { error: e })
-        this.#stepProblem = stepProblem(e, this.#stepProblem?.since ?? this.#deps.clock.now())
-        this.#deps.onChange()
+        this.#noteFailure(e)
         this.#later(ACT_RETRY_MS)
       }
     }
+  }
+
+  /** Told once: each change wakes components that wait for this one, and two that fail on one disk would wake each other without end. */
+  #noteFailure(error: unknown): void {
+    const before = this.#stepProblem
+    this.#stepProblem = stepProblem(error, before?.since ?? this.#deps.clock.now())
+    if (before?.message !== this.#stepProblem.message) this.#deps.onChange()
   }
 
   async #turn(): Promise<void> {
