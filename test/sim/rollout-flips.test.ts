@@ -61,6 +61,7 @@ class Flipping {
     const permits = [...model.permits.values()]
     const snapshot = aSnapshot({
       machines,
+      nodes: [...model.nodes.values()],
       permits,
       wall: model.now,
       policies: [aPolicy({ rates: [{ window: '10m', max: MAX_PER_10M, per: 'cluster' }] })],
