@@ -176,7 +176,7 @@ describe('targets', () => {
     ])
   })
 
-  test('of a Node that is Ready and is not Ready, nobody knows whether it serves', () => {
+  test('of a Node that is Ready and is not Ready, it is unknown whether it serves', () => {
     const both = { conditions: [condition('Ready', 'True'), condition('Ready', 'False')] }
     const nodes = [{ ...node('n'), status: both }]
     expect(fleetView({ machines: [], nodes, clusters: [] }).units.map((u) => u.health)).toEqual(['Unknown'])

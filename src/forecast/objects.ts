@@ -12,7 +12,7 @@ import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { without } from '#lib/without.ts'
 import { matchesSelector } from '#kube/selector.ts'
-import { type SelectingSet, contender, goesBefore, selecting } from '#nodes/placement/deciding-set.ts'
+import { type SelectingSet, decidingSets, selecting } from '#nodes/placement/deciding-set.ts'
 import { compilePolicy } from '#defender/compile-policy.ts'
 import type { RevisedComponent } from '#api/protocol/set-revision.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
@@ -115,33 +115,17 @@ function takingOver(now: Deciding, then: Deciding): ReadonlySet<string> {
     const machineThen = then.machines[i] ?? machineNow
     if (machineNow.spec.channel === 'Observe') continue
     const [decided, decides] = [decidersOf(old, machineNow), decidersOf(next, machineThen)]
-    for (const [component, set] of decides) if (decided.get(component) !== set) found.add(set)
+    for (const [component, set] of decides)
+      if (decided.get(component)?.metadata.name !== set.metadata.name) found.add(set.metadata.name ?? '')
   }
   return found
 }
 
-/** By component: the set that decides about it on the machine. */
-function decidersOf(sets: readonly SelectingSet[], { metadata, spec }: Machine): ReadonlyMap<string, string> {
-  const found = new Map<string, MachineComponentSet>()
-  for (const { set, selector } of sets) {
-    if (!matchesSelector(selector, metadata.labels)) continue
-    for (const { name } of set.spec.components) {
-      const other = found.get(name)
-      const decidedBy = spec.components?.find((c) => c.name === name)?.setRef
-      if (other === undefined || goesBefore(contender(set), contender(other), decidedBy)) found.set(name, set)
-    }
-  }
-  return new Map(
-    [...found].map(
-      ([
-        name,
-        {
-          metadata: { name: set = '' },
-        },
-      ]) => [name, set],
-    ),
+const decidersOf = (sets: readonly SelectingSet[], { metadata, spec }: Machine) =>
+  decidingSets(
+    sets.filter(({ selector }) => matchesSelector(selector, metadata.labels)),
+    spec.components,
   )
-}
 
 function comparable(component: RevisedComponent): object {
   const { sealed: _, ...rest } = component

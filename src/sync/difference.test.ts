@@ -266,7 +266,7 @@ describe('what the base declares, but not validly', () => {
     })
   })
 
-  test('a set without replicas has as many machines as others gave it: nobody can count what it loses', () => {
+  test('a set without replicas has as many machines as others gave it: what it loses is unknown', () => {
     const machinesOf = (before: readonly KubeObject[], after: readonly KubeObject[]) =>
       differenceOf(targets({ prod: before }), targets({ prod: after }))[0]?.machines
     const none = { deleted: 0, sets: [], single: [] }

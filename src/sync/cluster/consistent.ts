@@ -3,7 +3,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { ComponentOrder, Machine } from '#api/kinds/machine.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import { matchesSelector } from '#kube/selector.ts'
-import { type SelectingSet, contender, goesBefore, selecting } from '#nodes/placement/deciding-set.ts'
+import { type SelectingSet, decidingSets, selecting } from '#nodes/placement/deciding-set.ts'
 
 /** A set that is being deleted, or whose selector cannot be read, declares nothing. */
 export const declaringSets = (sets: readonly MachineComponentSet[]): readonly SelectingSet[] =>
@@ -29,18 +29,12 @@ export function isConsistent(machine: Machine, sets: readonly SelectingSet[]): b
 
 /** Declared versions by component. A canary decides for its own machines. */
 function declaredFor(own: readonly SelectingSet[], entries: readonly ComponentOrder[]): ReadonlyMap<string, string> {
-  const before = new Map(entries.map((e) => [e.name, e]))
   const declared = new Map(entries.map((e) => [e.name, e.version]))
-  const winners = new Map<string, MachineComponentSet>()
-  for (const { set } of own)
-    for (const { name, version } of set.spec.components) {
-      const entry = before.get(name)
-      if (entry?.canaryRef !== undefined) continue
-      const other = winners.get(name)
-      if (other !== undefined && !goesBefore(contender(set), contender(other), entry?.setRef)) continue
-      winners.set(name, set)
-      declared.set(name, version)
-    }
+  const ofCanaries = new Set(entries.filter((e) => e.canaryRef !== undefined).map((e) => e.name))
+  for (const [name, { spec }] of decidingSets(own, entries)) {
+    const version = spec.components.find((c) => c.name === name)?.version
+    if (version !== undefined && !ofCanaries.has(name)) declared.set(name, version)
+  }
   return declared
 }
 

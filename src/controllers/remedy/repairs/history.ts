@@ -108,14 +108,9 @@ export class JobBook {
     this.#list = undefined
     if (job === undefined) return
     this.#jobs.set(name, job)
-    const ofNode = this.#byNode.get(job.spec.node.uid) ?? new Map<string, RemedyOperationJob>()
-    this.#byNode.set(job.spec.node.uid, ofNode.set(name, job))
+    add(this.#byNode, job.spec.node.uid, name, job)
     const machine = machineUidOf(job)
-    if (machine !== undefined)
-      this.#byMachine.set(
-        machine,
-        (this.#byMachine.get(machine) ?? new Map<string, RemedyOperationJob>()).set(name, job),
-      )
+    if (machine !== undefined) add(this.#byMachine, machine, name, job)
     const sort = sortOf(ruleOf(job), job.spec.dryRun)
     const ofRule = this.#byRule.get(sort) ?? { jobs: new Map<string, RemedyOperationJob>() }
     this.#byRule.set(sort, ofRule)
@@ -160,6 +155,16 @@ export class JobBook {
     if (ofRule !== undefined) ofRule.counted = undefined
     remove(this.#byRule, sort, ofRule?.jobs, name)
   }
+}
+
+function add(
+  all: Map<string, Map<string, RemedyOperationJob>>,
+  key: string,
+  name: string,
+  job: RemedyOperationJob,
+): void {
+  const jobs = all.get(key) ?? new Map<string, RemedyOperationJob>()
+  all.set(key, jobs.set(name, job))
 }
 
 function remove(
