@@ -1,4 +1,5 @@
 // The attacker has the key of one KubeNode program and sends users events in the name of another.
+import { expect } from 'vitest'
 import { PROGRAM_REPORTERS } from '#api/names.ts'
 import {
   accountOfProgram,
@@ -56,7 +57,7 @@ const firstOf = (program: ProgramName): string => PROGRAM_REPORTERS[program][0]
 /** A user, or a foreign program, whose roles allow it to write events anywhere. */
 const BYSTANDER: Who = { user: 'bystander', groups: ['system:authenticated'] }
 const SOURCE: Who = { user: 'kubenode:source:shop:shop', groups: ['system:authenticated'] }
-async function mayWriteEvents({ admin }: AttackWorld): Promise<void> {
+async function mayWriteEvents({ admin, ask }: AttackWorld): Promise<void> {
   const apiVersion = 'rbac.authorization.k8s.io/v1'
   const metadata = { name: 'writes-events' }
   const rules = [{ apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['*'] }]
@@ -74,6 +75,9 @@ async function mayWriteEvents({ admin }: AttackWorld): Promise<void> {
     path: `${path}/clusterrolebindings`,
     body: { apiVersion, kind: 'ClusterRoleBinding', metadata, roleRef, subjects },
   })
+  // A real server learns of a role by a watch.
+  const body = event('theirs', 'shop.example/deployer')
+  await expect.poll(async () => (await ask(BYSTANDER, 'POST', `${EVENTS}?dryRun=All`, { body })).status).toBe(201)
 }
 const given =
   (attempt: Attempt['attempt']): Attempt['attempt'] =>

@@ -304,11 +304,6 @@ describe.each(apiServers)('pods on $name', ({ start }) => {
         'probe or lifecycle host (container "main" uses probe or lifecycle hosts "10.0.0.1", "x")',
       ],
       [
-        'a process file system without masks',
-        podSpec({ hostUsers: true }, { securityContext: { procMount: 'Unmasked' } }),
-        'procMount (container "main" must not set securityContext.procMount to "Unmasked")',
-      ],
-      [
         'no system call filter',
         podSpec(
           { securityContext: { seccompProfile: { type: 'Unconfined' } } },
