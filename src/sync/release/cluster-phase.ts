@@ -5,6 +5,7 @@ import { timestamp } from '#lib/clock.ts'
 import { assertNever } from '#lib/errors.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { without } from '#lib/without.ts'
+import { waitingSince } from '#runtime/waiting.ts'
 import { UNBLOCKS, type UnreachableReason } from '../cluster/unreachable.ts'
 import type { AdvanceInput, ClusterAnswer, ClusterStatus, SeenCluster } from './cluster-seen.ts'
 import { cut, isOutside, judgementOf, recordedPrune, type Trouble, troubleIn } from './cluster-trouble.ts'
@@ -114,8 +115,8 @@ function fromWork(
   if (answer === undefined)
     return { ...plain, waitingFor: waits('Progressing', 'applying objects', 'its objects are applied') }
   if (answer.kind === 'Unreachable') {
-    if (forMs >= parseDuration(stage.offlineDeadline)) return offline(plain, now, answer.message)
-    return { ...plain, waitingFor: waitForAnswer(old, now, answer.because, answer.message, stage) }
+    const waitingFor = waitForAnswer(old, now, answer, stage)
+    return isSilentTooLong(waitingFor, stage, now) ? offline(plain, now, answer.message) : { ...plain, waitingFor }
   }
   const isLate = forMs >= parseDuration(stage.progressDeadline)
   if (!answer.isApplied) {
@@ -202,22 +203,26 @@ export function soakUntil({ healthySince }: Pick<ClusterStatus, 'healthySince'>,
 }
 
 /** If a cluster becomes unreachable in its soak, it is not known to be healthy at the end. */
-function unseen(
-  { stage, now }: AdvanceInput,
-  { because, message }: ClusterAnswer & { kind: 'Unreachable' },
-  at: ClusterStatus,
-  plain: Plain,
-): ClusterStatus {
-  const waitingFor = waitForAnswer(at.waitingFor, now, because, message, stage)
-  return now - Date.parse(waitingFor.since) >= parseDuration(stage.offlineDeadline)
-    ? offline(plain, now, message)
-    : { ...at, waitingFor }
+function unseen({ stage, now }: AdvanceInput, answer: Silence, at: ClusterStatus, plain: Plain): ClusterStatus {
+  const waitingFor = waitForAnswer(at.waitingFor, now, answer, stage)
+  return isSilentTooLong(waitingFor, stage, now) ? offline(plain, now, answer.message) : { ...at, waitingFor }
 }
+
+/** Counted from the last answer, not from the start of the work: that may wait for people much longer than a server restarts. */
+const isSilentTooLong = ({ since }: Blocked, { offlineDeadline }: Stage, now: number): boolean =>
+  now - Date.parse(since) >= parseDuration(offlineDeadline)
+
+type Silence = ClusterAnswer & { kind: 'Unreachable' }
+
+/** A server that stops responding and then refuses is one silence. */
+const SILENT: ReadonlySet<string> = new Set(Object.keys(UNBLOCKS))
 
 const waitForAnswer = (
   old: WaitingFor | undefined,
   now: number,
-  because: UnreachableReason,
-  message: string,
+  { because, message }: Silence,
   { offlineDeadline }: Stage,
-): Blocked => wait(old, now, because, message, `${UNBLOCKS[because]}, or ${offlineDeadline} pass and it is skipped`)
+): Blocked => {
+  const unblock = `${UNBLOCKS[because]}, or ${offlineDeadline} pass and it is skipped`
+  return waitingSince(old, { predicate: because, seen: message, unblock, sameAs: SILENT }, now)
+}

@@ -303,6 +303,33 @@ describe('a Release', () => {
     expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
   })
 
+  test.each([
+    ['works', working],
+    [
+      'waits for people who approve deletions',
+      { ...well, prune: { digest: 'd'.repeat(64), count: 9, allowed: 1, first: 'x' } },
+    ],
+  ])(
+    'a cluster that %s for longer than the deadline of silence is not skipped because of one moment of it',
+    (_, seen) => {
+      const story = new Story({
+        pipeline: pipelineOf([
+          stage('test', ['a', 'x'], { maxConcurrency: 2, progressDeadline: '1h' }),
+          stage('prod', ['b']),
+        ]),
+        names: ['a', 'b', 'x'],
+      })
+      story.steps(100, { a: well, b: well, x: seen })
+      story.step({ a: well, b: well, x: silent })
+      expect(story.phases()).toBe('Progressing: a=Healthy x=Verifying b=Waiting')
+      story.steps(10, { a: well, b: well, x: unauthorized })
+      story.steps(15, { a: well, b: well, x: silent })
+      expect(story.phases()).toBe('Progressing: a=Healthy x=Verifying b=Waiting')
+      story.steps(10, { a: well, b: well, x: unauthorized })
+      expect(story.status?.clusters?.find((c) => c.name === 'x')?.phase).toBe('Offline')
+    },
+  )
+
   test('tells a cluster that refuses our credentials from one that does not answer', () => {
     const story = new Story({
       pipeline: pipelineOf([stage('test', ['a', 'x'], { maxConcurrency: 2 })]),
