@@ -80,9 +80,12 @@ export function stageStatus(
       })
     return { ...base, ...opened, phase: 'Progressing', ...defined({ waitingFor }) }
   }
-  if (counts.healthy === 0) {
+  if (counts.healthy === 0 || !isVouchedFor(clusters, seen)) {
     // Without a healthy cluster as evidence for the change, the next stage stays closed.
-    const text = `none of ${counts.total} clusters of the stage is healthy`
+    const text =
+      counts.healthy === 0
+        ? `none of ${counts.total} clusters of the stage is healthy`
+        : `none of the clusters that the release changes in the stage is healthy`
     const waitingFor = wait(
       old?.waitingFor,
       now,
@@ -93,6 +96,15 @@ export function stageStatus(
     return { ...base, ...opened, phase: 'Progressing', waitingFor }
   }
   return afterClusters({ stage, seen, now, base: { ...base, ...opened }, old, clusters })
+}
+
+/** A cluster that keeps its content, or leaves the fleet, proves nothing about the change in those that were skipped or failed. */
+function isVouchedFor(clusters: readonly ClusterStatus[], { clusters: seen }: ReleaseSeen): boolean {
+  const staying = clusters.filter(({ name }) => seen.get(name)?.isLeaving !== true)
+  return (
+    staying.some(({ phase }) => phase === 'Healthy') ||
+    staying.every(({ phase }) => phase !== 'Offline' && phase !== 'Failed')
+  )
 }
 
 /** Times have whole seconds: rounded up so that no soak is too short. */

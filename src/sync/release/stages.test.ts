@@ -349,6 +349,22 @@ describe('a Release', () => {
     expect(story.status?.waitingFor?.predicate).toBe('ClusterOffline')
   })
 
+  test.each([
+    ['was skipped', silent, 'Progressing: a=Offline x=Unchanged b=Waiting', {}],
+    ['failed within the limit', broken, 'Progressing: a=Failed x=Unchanged b=Waiting', { maxFailures: 1 }],
+  ])('a cluster that it did not change cannot vouch for one that %s', (_, seen, phases, limits) => {
+    const story = new Story({
+      pipeline: pipelineOf([stage('test', ['a', 'x'], { maxConcurrency: 2, ...limits }), stage('prod', ['b'])]),
+      names: ['a', 'b', 'x'],
+      previous: { x: { digest: digestOf('x'), healthySince: timestamp(T0 - 3_600 * S) } },
+    })
+    story.steps(60, { a: seen, b: well, x: well })
+    expect(story.phases()).toBe(phases)
+    expect(story.status?.waitingFor?.predicate).toBe('ClusterOffline')
+    story.steps(20, { a: well, b: well, x: well })
+    expect(story.phases()).toMatch(/^Progressing: a=Healthy x=Unchanged b=(Applying|Verifying|Healthy)$/)
+  })
+
   test('is over when a newer one takes its place: nothing waits any more', () => {
     const story = new Story(two())
     story.steps(3, { a: working, b: well })
