@@ -257,6 +257,24 @@ describe('for a cluster', () => {
     story.step()
     expect(story.phases()).toBe('a=Verifying b=Waiting')
   })
+
+  test('a restart at the end of the soak opens the next stage only after the gate was asked again', () => {
+    const story = new Story({ gates: [HTTP] })
+    story.steps(3)
+    story.answer('test/During/page', true)
+    story.step()
+    story.sight = { ...story.sight, checks: new Map() }
+    story.now += MINUTE
+    story.step()
+    expect(story.test).toMatchObject({
+      phase: 'Soaking',
+      waitingFor: { predicate: 'GateClosed', seen: 'page: no answer yet' },
+    })
+    expect(checksFor(story.status ?? {}, story.pipeline).map((c) => c.key)).toEqual(['test/During/page'])
+    story.answer('test/During/page', true)
+    story.step()
+    expect(story.test?.phase).toBe('Succeeded')
+  })
 })
 
 describe('after the soak', () => {

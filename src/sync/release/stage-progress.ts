@@ -8,10 +8,10 @@ import { revertReleaseOrRetry } from '#runtime/waiting.ts'
 import { isAtWork, isDone, soakUntil } from './cluster-phase.ts'
 import type { ClusterStatus } from './cluster-seen.ts'
 import { countOf } from './cluster-trouble.ts'
-import type { Stage } from './gates.ts'
+import { type Gate, isRemote, type Stage, unblockOf } from './gates.ts'
 import { isFinished, isRetried, type ReleaseSeen, type StageStatus } from './release-seen.ts'
 import type { Entry, StageInput } from './stage-entry.ts'
-import { closedText, failedText, gatesAfter, gatesDuring, keptRecords } from './stage-gates.ts'
+import { checkKey, closedText, failedText, gatesAfter, gatesDuring, keptRecords } from './stage-gates.ts'
 import { wait } from './waiting.ts'
 import { shortened } from '#lib/shortened.ts'
 
@@ -125,6 +125,12 @@ interface AfterInput {
   readonly clusters: readonly ClusterStatus[]
 }
 
+/** After a restart nothing was queried yet: the clusters keep their soak, but its end needs an answer. */
+const unaskedGate = ({ stage, seen, clusters }: Pick<AfterInput, 'stage' | 'seen' | 'clusters'>): Gate | undefined =>
+  clusters.some((c) => c.phase === 'Healthy' && seen.clusters.get(c.name)?.isLeaving !== true)
+    ? stage.gates?.find((gate) => isRemote(gate) && !seen.sight.checks.has(checkKey(stage.name, 'During', gate.name)))
+    : undefined
+
 /** All clusters are done: first the soak, counted from the last cluster that became healthy, then the gates after it. */
 function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): StageStatus {
   const well = clusters.filter((c) => c.healthySince !== undefined)
@@ -160,6 +166,18 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
     const seenText = shortened(`${silent.name}: ${silent.waitingFor.seen ?? ''}`, 200)
     return { ...base, phase: 'Soaking', soakUntil: soaksUntil, waitingFor: { ...silent.waitingFor, seen: seenText } }
   }
+  const unasked = unaskedGate({ stage, seen, clusters })
+  if (unasked !== undefined)
+    return {
+      ...base,
+      phase: 'Soaking',
+      soakUntil: soaksUntil,
+      waitingFor: why(
+        'GateClosed',
+        `${unasked.name}: no answer yet`,
+        unblockOf(unasked, seen.release.metadata.name ?? ''),
+      ),
+    }
   const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }
   const { state, records, closed } = gatesAfter(
     moment,
