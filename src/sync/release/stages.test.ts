@@ -79,6 +79,7 @@ interface World {
 class Story {
   readonly #world: World
   status: ReleaseStatus | undefined
+  requeueAfter: number | undefined
   now = T0
 
   constructor(world: World) {
@@ -112,7 +113,9 @@ class Story {
       ...UNDISTURBED,
       ...more,
     }
-    this.status = planRelease(seen, this.now).status
+    const { status, requeueAfter } = planRelease(seen, this.now)
+    this.status = status
+    this.requeueAfter = requeueAfter
     this.now += forMs
     return this.status
   }
@@ -432,6 +435,14 @@ describe('a Release', () => {
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
     story.steps(60, { a: working, b: well })
     expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
+  })
+
+  test('looks at a stage that waits after its soak no more often than at one that changes', () => {
+    const gate = { name: 'board', approval: { from: ['ada'], count: 1 } }
+    const story = new Story(two({ after: [gate] }))
+    story.steps(30, { a: well, b: well })
+    expect(story.status?.waitingFor?.predicate).toBe('GateClosed')
+    expect(story.requeueAfter).toBeGreaterThanOrEqual(1_000)
   })
 
   test('neither fails nor is accused while a set waits only for its window; nor is the commit after it', () => {

@@ -115,10 +115,13 @@ function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {
   if (isOver({ status })) return {}
   const working = clusters.filter((c) => c.phase === 'Verifying' || c.phase === 'Applying')
   const checks = working.map((c) => Math.min(Math.max((now - Date.parse(c.since)) / 20, WATCH_MS), WATCH_LATER_MS))
-  const soaks = stages.flatMap((s) =>
-    s.phase === 'Soaking' && s.soakUntil !== undefined ? [Date.parse(s.soakUntil) - now] : [],
-  )
-  const times = [hasOnlyOutside(status) ? OUTSIDE_MS : OFFLINE_MS, ...checks, ...soaks.map((ms) => Math.max(0, ms) + 1)]
+  // After its soak, a stage waits for gates or people.
+  const soaks = stages.flatMap((s) => {
+    if (s.phase !== 'Soaking' || s.soakUntil === undefined) return []
+    const ms = Date.parse(s.soakUntil) - now
+    return [ms > 0 ? ms + 1 : WATCH_LATER_MS]
+  })
+  const times = [hasOnlyOutside(status) ? OUTSIDE_MS : OFFLINE_MS, ...checks, ...soaks]
   return { requeueAfter: Math.max(50, Math.min(...times)) }
 }
 
