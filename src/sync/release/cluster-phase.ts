@@ -116,7 +116,8 @@ function fromWork(
     return { ...plain, waitingFor: waits('Progressing', 'applying objects', 'its objects are applied') }
   if (answer.kind === 'Unreachable') {
     const waitingFor = waitForAnswer(old, now, answer, stage)
-    return isSilentTooLong(waitingFor, stage, now) ? offline(plain, now, answer.message) : { ...plain, waitingFor }
+    if (isSilentTooLong(waitingFor, stage, now)) return offline(plain, now, answer.message)
+    return { ...(isUncounted(old?.predicate) ? { ...plain, since: timestamp(now) } : plain), waitingFor }
   }
   const isLate = forMs >= parseDuration(stage.progressDeadline)
   if (!answer.isApplied) {
@@ -162,6 +163,9 @@ function fromWork(
     })
   return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
 }
+
+/** Waits for a decision, a limit or a window: what comes after them has the whole deadline. */
+const isUncounted = (predicate: string | undefined): boolean => predicate === 'PruneGuard' || isOutside(predicate)
 
 /** Time in which the cluster could not be reached does not count against it. */
 function withoutSilence(plain: Plain, now: number, old: WaitingFor | undefined): Plain {

@@ -435,6 +435,12 @@ describe('a Release', () => {
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
     story.steps(60, { a: working, b: well })
     expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
+
+    const other = new Story(two())
+    other.steps(200, { a: limited, b: well })
+    other.steps(10, { a: silent, b: well })
+    other.steps(30, { a: working, b: well })
+    expect(other.phases()).toBe('Progressing: a=Verifying b=Waiting')
   })
 
   test('looks at a stage that waits after its soak no more often than at one that changes', () => {
