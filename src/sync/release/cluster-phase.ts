@@ -106,7 +106,9 @@ function fromWork(
   old: WaitingFor | undefined,
 ): ClusterStatus {
   const { answer, digest } = member
-  const plain = answer?.kind === 'Seen' ? withoutSilence(before, now, old) : before
+  // Sync may have been down since it recorded the start: nothing was applied in that time.
+  const begun = before.phase === 'Applying' && old === undefined ? { ...before, since: timestamp(now) } : before
+  const plain = answer?.kind === 'Seen' ? withoutSilence(begun, now, old) : begun
   // Time spent waiting for a decision does not count against the cluster.
   if (old?.predicate === 'PruneGuard' && answer?.kind === 'Seen' && answer.prune === undefined)
     return { ...plain, phase: 'Applying', since: timestamp(now) }

@@ -443,6 +443,15 @@ describe('a Release', () => {
     expect(other.phases()).toBe('Progressing: a=Verifying b=Waiting')
   })
 
+  test('time before sync applied anything is none of the cluster: sync was down after it recorded the start', () => {
+    const story = new Story(two())
+    story.step({}, {}, 3_600 * S)
+    story.steps(30, { a: working, b: well })
+    expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
+    story.steps(40, { a: working, b: well })
+    expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
+  })
+
   test('looks at a stage that waits after its soak no more often than at one that changes', () => {
     const gate = { name: 'board', approval: { from: ['ada'], count: 1 } }
     const story = new Story(two({ after: [gate] }))
