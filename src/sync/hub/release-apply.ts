@@ -13,6 +13,7 @@ import { countOf } from '../release/cluster-trouble.ts'
 import { readingNeeds } from '../release/gates.ts'
 import { historyOf, isLeftUnderway, SETTLED } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
+import { memberOf } from '../release/members.ts'
 import { labelsIn, risksIn, stageBegun, stageOfTurn } from '../release/membership.ts'
 import { openClusters } from '../release/release-seen.ts'
 import { areNodesFirst, takeTurn } from '../release/plane-state.ts'
@@ -278,13 +279,15 @@ export interface ClusterNow {
   readonly returns: ReadonlySet<string>
   /** Absent: this pass rendered nothing. */
   readonly target?: RenderedTarget | undefined
+  /** Its Cluster, wherever the source declares it. */
+  readonly declared?: Cluster | undefined
 }
 
 export function seenCluster(
   clusters: HubCaches['clusters'],
   work: Work,
   chain: readonly Release[],
-  { name, digest, reports, returns, target }: ClusterNow,
+  { name, digest, reports, returns, target, declared }: ClusterNow,
 ): SeenCluster {
   const { release } = work
   const cluster = clusters.get({ namespace: release.metadata.namespace, name })
@@ -297,7 +300,8 @@ export function seenCluster(
   }
   return {
     name,
-    labels: own && labelsIn(own),
+    // A Cluster that is not in the cache yet: without it, its stage would look empty, and be skipped for good.
+    labels: own === undefined ? declared && memberOf(declared).labels : labelsIn(own),
     stage: isLeaving ? stageBegun(release, name) : cluster && stageOfTurn(release, cluster),
     content: cluster && contentOf(cluster),
     isLeaving,

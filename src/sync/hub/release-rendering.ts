@@ -1,11 +1,12 @@
 // Renders the commit of a Release again, and checks that the result still matches the Release.
+import type { Cluster } from '#api/kinds/cluster.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { declaredRefs, splitByTrack, targetFor } from '../release/tracks.ts'
-import { withTurns } from '../release/turns.ts'
+import { clustersIn, withTurns } from '../release/turns.ts'
 import { standingProblem, withinScope } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { renderReason, type RenderReason } from './render-reason.ts'
@@ -18,6 +19,8 @@ export interface Rendering {
   readonly elsewhere: (target: string) => ReadonlySet<string>
   /** What the source declares for a target: the hub may be one of the clusters. */
   readonly declaredFor: (target: string) => ReadonlySet<string>
+  /** Clusters that the source declares, in any of its tracks. */
+  readonly clusters: ReadonlyMap<string, Cluster>
 }
 
 /** After a restart the commit is rendered again; the result must equal the Release's content. */
@@ -47,10 +50,14 @@ export async function rendering(
         }
       wanted.set(name, target)
     }
+    const { namespace = '' } = release.metadata
+    const clusters = new Map(
+      [...tracks.values()].flatMap((t) => clustersIn(t, namespace).map((c) => [c.metadata.name ?? '', c] as const)),
+    )
     const others = [...tracks].filter(([name]) => name !== release.spec.track)
     const elsewhere = (target: string) =>
       new Set(others.flatMap(([, t]) => (t.get(target)?.objects ?? []).map((o) => refText(o.ref))))
-    return { targets: wanted, elsewhere, declaredFor: (target) => declaredRefs(tracks, target) }
+    return { targets: wanted, elsewhere, declaredFor: (target) => declaredRefs(tracks, target), clusters }
   } catch (error) {
     // A newer commit ended the render, or the process ends: neither is about this Release.
     if (!isKubeNodeError(error) || error.code === syncErrors.KN3001_newer.code) throw error

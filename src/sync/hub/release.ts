@@ -119,6 +119,7 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
         reports,
         returns,
         target: rendered?.targets.get(name),
+        declared: rendered?.clusters.get(name),
       }),
     ]),
   )

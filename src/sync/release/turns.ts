@@ -46,6 +46,12 @@ const hasPlane = ({ spec }: Cluster): boolean => spec.controlPlane !== undefined
 
 const isClusterRef = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && kind === clusterKind.kind
 
+/** The Clusters of this namespace that the targets declare. */
+export const clustersIn = (targets: Targets, namespace: string): readonly Cluster[] =>
+  (targets.get(HUB) ?? NOTHING).objects.flatMap(({ ref, object }) =>
+    isClusterRef(ref) && ref.namespace === namespace ? [object as Cluster] : [],
+  )
+
 export interface OfCluster {
   /** Its Cluster, applied on the hub. */
   readonly plane?: DesiredObject
