@@ -29,12 +29,14 @@ export function stuckWhy({ hub: { isReachable, sources, releases } }: FleetSeen,
 const calledIn = ({ status = {} }: FleetSource, commit: string): string =>
   status.commit === commit ? newestCommitText(status) : commitText(commit, {})
 
-/** A failed fetch or apply is retried and may succeed. */
+/** A failed fetch or apply is retried and may succeed, and so is a render that could not run. */
 function isRefused({ status = {} }: FleetSource, commit: string): boolean {
   const { conditions, refused } = status
   const is = (type: string) => findCondition(conditions, type)
   if (is('Ready')?.status === 'True') return false
   if (refused?.commit === commit) return true
   const rendered = is('Rendered')
-  return status.commit === commit && rendered?.status === 'False' && rendered.reason !== 'Progressing'
+  return status.commit === commit && rendered?.status === 'False' && !RETRIED.has(rendered.reason)
 }
+
+const RETRIED: ReadonlySet<string> = new Set(['Progressing', 'RenderUnavailable'])

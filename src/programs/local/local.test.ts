@@ -236,6 +236,11 @@ describe('waiting ends where no time helps', () => {
       undefined,
     ],
     [
+      'the commit cannot be rendered at the moment',
+      { sources: [source({ conditions: bad('Rendered', 'RenderUnavailable') })] },
+      undefined,
+    ],
+    [
       'no signer of the commit is trusted',
       {
         sources: [

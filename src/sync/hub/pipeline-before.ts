@@ -6,7 +6,7 @@ import { releasePipeline, type ReleasePipeline, type ReleasePipelineSpec } from 
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
-import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { isKubeNodeError, type KubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
@@ -17,6 +17,7 @@ import { HUB, splitByTrack } from '../release/tracks.ts'
 import { withinScope } from '../sources/scope.ts'
 import { revertPolicyOf, type RevertPolicy } from '../revert/policy.ts'
 import { syncErrors } from '../sync-errors.ts'
+import { renderReason, type RenderReason } from './render-reason.ts'
 import type { Renders } from './renders.ts'
 
 /** A pipeline before the Release's commit, and as the commit declares it. */
@@ -32,7 +33,12 @@ interface Sources {
 }
 
 /** The pipeline that a Release goes through, or why it is unknown. */
-export type InForce = { readonly spec: ReleasePipelineSpec } | { readonly problem: string }
+export type InForce = { readonly spec: ReleasePipelineSpec } | Unread
+
+interface Unread {
+  readonly problem: string
+  readonly reason: RenderReason
+}
 
 /** Reads earlier commits by rendering them; caches the result for an open Release until it ends. */
 export class PipelinesBefore {
@@ -168,14 +174,10 @@ function previousCommit({ releases }: Sources, { namespace, release, previous }:
   return name === undefined ? undefined : releases.get({ namespace, name })?.spec.commit
 }
 
-async function readPipelines(
-  from: Sources,
-  source: FleetSource,
-  change: Change,
-): Promise<PipelinesOf | { readonly problem: string }> {
+async function readPipelines(from: Sources, source: FleetSource, change: Change): Promise<PipelinesOf | Unread> {
   const { namespace, pipeline, commit } = change
   const id = { namespace, name: pipeline }
-  let problem = ''
+  let problem: Unread = { problem: '', reason: 'RenderFailed' }
   try {
     const applied = await appliedOnHub(from, source, change)
     const earlier = applied ?? [change.after, previousCommit(from, change)].filter((c) => c !== undefined)
@@ -194,11 +196,13 @@ async function readPipelines(
     if (!isKubeNodeError(error)) throw error
     problem = problemOf(pipeline, commit, error)
   }
-  return { problem: printableLine(problem) }
+  return problem
 }
 
-const problemOf = (pipeline: string, commit: string, error: Error): string =>
-  numbered(syncErrors.KN7307({ pipeline, commit: shortCommit(commit), why: messageOf(error) }))
+const problemOf = (pipeline: string, commit: string, error: KubeNodeError): Unread => ({
+  problem: printableLine(numbered(syncErrors.KN7307({ pipeline, commit: shortCommit(commit), why: messageOf(error) }))),
+  reason: renderReason(error),
+})
 
 /**
  * If the pipeline itself waits for a hub stage: the last commit whose pipeline got there. A commit that was followed but never passed changed nothing,

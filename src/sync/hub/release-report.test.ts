@@ -1,6 +1,6 @@
 // Tests what the conditions of a release say.
 import { expect, test } from 'vitest'
-import { conditionsOf } from './release-report.ts'
+import { conditionsOf, notRendered } from './release-report.ts'
 
 const since = '2026-01-01T00:00:00Z'
 const messageOf = (type: string, phase: 'Paused' | 'Progressing', predicate: string, seen: string) =>
@@ -26,4 +26,18 @@ test('content that failed before and deletions above the guard are Stalled: they
 
 test('what it waits for is named as such', () => {
   expect(messageOf('Ready', 'Progressing', 'StageWaiting', 'an earlier stage')).toBe('waiting for an earlier stage')
+})
+
+test('a commit that cannot be rendered at the moment is waited for; one that does not render needs a person', () => {
+  const of = (reason: 'RenderUnavailable' | 'RenderFailed' | 'PlanExceeded') =>
+    notRendered(reason, 'why').map((c) => `${c.type} ${c.status} ${c.reason}: ${c.message}`)
+  expect(of('RenderUnavailable')).toEqual([
+    'Ready False RenderUnavailable: why',
+    'Reconciling True RenderUnavailable: why',
+    'Stalled False RenderUnavailable: why',
+  ])
+  expect([...of('RenderFailed'), ...of('PlanExceeded')]).toEqual([
+    'Stalled True RenderFailed: why',
+    'Stalled True PlanExceeded: why',
+  ])
 })

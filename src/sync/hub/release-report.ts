@@ -8,6 +8,7 @@ import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import type { ApplyReport } from '../cluster/apply.ts'
 import { pruneText } from '../release/cluster-trouble.ts'
 import type { ReleasePlan } from '../release/release-seen.ts'
+import type { RenderReason } from './render-reason.ts'
 import type { HoldsOver } from './exempt-revert.ts'
 import type { HubShared } from './shared.ts'
 import { shortened } from '#lib/shortened.ts'
@@ -46,6 +47,13 @@ export const stalled = (reason: string, message: string): Wanted => ({
   reason,
   message,
 })
+
+/** A commit that cannot be rendered at the moment waits for its place to run; one that does not render waits for another commit. */
+export function notRendered(reason: RenderReason, message: string): readonly Wanted[] {
+  if (reason !== 'RenderUnavailable') return [stalled(reason, message)]
+  const is = (type: string, status: 'True' | 'False'): Wanted => ({ type, status, reason, message })
+  return [is('Ready', 'False'), is('Reconciling', 'True'), is('Stalled', 'False')]
+}
 
 /** These waits end only when a user acts. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set(['PruneGuard', 'RevertedBefore'])

@@ -21,7 +21,7 @@ import { exemptionsOf, holdsOf } from './exempt-revert.ts'
 import type { InForce } from './pipeline-before.ts'
 import { ClusterPasses, seenCluster } from './release-apply.ts'
 import { rendering } from './release-rendering.ts'
-import { conditionsOf, recordEvents, report, stalled } from './release-report.ts'
+import { conditionsOf, notRendered, recordEvents, report, stalled } from './release-report.ts'
 import { chainNow, newerThan, ofClustersNow, type Work } from './release-work.ts'
 import { revertFailed } from './revert.ts'
 import type { HubShared } from './shared.ts'
@@ -76,7 +76,7 @@ export async function reconcileRelease(loop: ReleaseLoop, key: string, context: 
   if ('spec' in inForce) {
     return advance(loop, { ...work, pipeline: { spec: inForce.spec } }, context)
   }
-  await report(loop, release, { ...release.status }, [stalled('RenderFailed', inForce.problem)], context.signal)
+  await report(loop, release, { ...release.status }, notRendered(inForce.reason, inForce.problem), context.signal)
   return requeueAfter(MISSING_MS)
 }
 
@@ -91,7 +91,7 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
   const { clock, events } = loop.context
   const rendered = newerThan(loop, release) === undefined ? await rendering(loop, work) : undefined
   if (rendered !== undefined && 'problem' in rendered) {
-    await report(loop, release, { ...release.status }, [stalled(rendered.reason, rendered.problem)], signal)
+    await report(loop, release, { ...release.status }, notRendered(rendered.reason, rendered.problem), signal)
     return requeueAfter(MISSING_MS)
   }
   const asked = loop.gateReads.read(release, namespacedName(release), pipeline, (name, signal) =>
