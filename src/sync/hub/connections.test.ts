@@ -48,7 +48,11 @@ async function hub(secrets: Readonly<Record<string, Readonly<Record<string, stri
     return Object.assign(fake.client({ actor: 'sync' }), { close })
   }
   const connections = new Connections({ client, clock, connect }, (id) => !deleted.has(id))
-  return { connections, opened, closed, deleted }
+  const replaceSecret = async (name: string, server: string): Promise<void> => {
+    const data = { kubeconfig: Buffer.from(kubeconfigOf(server)).toString('base64') }
+    await client.patch(SECRET, { namespace: CLUSTERS_NAMESPACE, name }, { type: 'merge', value: { data } })
+  }
+  return { connections, opened, closed, deleted, replaceSecret }
 }
 
 const PROD = `${CLUSTERS_NAMESPACE}/cluster-prod`
@@ -129,5 +133,29 @@ describe('a Cluster that was deleted', () => {
     connections.forget(id)
     await expect(connecting).rejects.toThrow('not found on the hub')
     expect(opened).toEqual([])
+  })
+})
+
+describe('a Cluster that is another server now gets its connection at once, not after that to the old one', () => {
+  const annotations = { [ANNOTATIONS.cluster]: `${SYSTEM_NAMESPACE}/prod` }
+  const secrets = { [PROD]: {}, [`${CLUSTERS_NAMESPACE}/moved`]: annotations }
+  const metadata = { name: 'prod', namespace: SYSTEM_NAMESPACE }
+
+  test('because it names another Secret', async () => {
+    const { connections, opened, closed } = await hub(secrets)
+    await connections.to(clusterNamed('prod'), undefined)
+    await connections.to(clusterNamed('prod', pointingAt('moved')), undefined)
+    expect(opened).toEqual(['https://cluster-prod.example.org', 'https://moved.example.org'])
+    expect(closed).toEqual(['https://cluster-prod.example.org'])
+  })
+
+  test('because it was deleted and made again, which its cache may show as one change', async () => {
+    const { connections, opened, replaceSecret } = await hub(secrets)
+    await connections.to(clusterNamed('prod', { metadata: { ...metadata, uid: 'u1' } }), undefined)
+    await replaceSecret('cluster-prod', 'https://new.example.org')
+    await connections.to(clusterNamed('prod', { metadata: { ...metadata, uid: 'u1' } }), undefined)
+    expect(opened).toHaveLength(1)
+    await connections.to(clusterNamed('prod', { metadata: { ...metadata, uid: 'u2' } }), undefined)
+    expect(opened.at(-1)).toBe('https://new.example.org')
   })
 })

@@ -28,6 +28,8 @@ const TRUST_MS = 30_000
 
 interface Known {
   readonly connection: ClusterConnection
+  /** The Cluster and its reference that the connection was made for. */
+  readonly by: string
   readonly stamp: string
   readonly checkedAt: number
   readonly config: ConnectionConfig
@@ -52,8 +54,10 @@ export class Connections {
     const id = `${namespace}/${name}`
     const cached = user === undefined ? id : `${id} ${user}`
     const known = this.#known.get(cached)
-    if (known !== undefined && clock.monotonic() - known.checkedAt < TRUST_MS) return known.connection
     const ref = kubeconfigRef(cluster)
+    // A Cluster that names another Secret, or was made again, is another server.
+    const by = `${cluster.metadata.uid ?? ''} ${ref?.namespace ?? ''}/${ref?.name ?? ''}/${ref?.key ?? ''}`
+    if (known?.by === by && clock.monotonic() - known.checkedAt < TRUST_MS) return known.connection
     if (ref === undefined) throw new KubeNodeError(syncErrors.KN7301({ id }), { retry: 'later' })
     const from = ref.namespace
     const secret = await client.get(SECRET, { namespace: from, name: ref.name }, signal === undefined ? {} : { signal })
@@ -84,7 +88,7 @@ export class Connections {
       )
     const stamp = `${secret.metadata.uid ?? ''}/${secret.metadata.resourceVersion ?? ''}/${ref.key ?? ''}`
     if (known?.stamp === stamp) {
-      this.#known.set(cached, { ...known, checkedAt: clock.monotonic() })
+      this.#known.set(cached, { ...known, by, checkedAt: clock.monotonic() })
       return known.connection
     }
     // The Cluster was deleted while its Secret was read: a connection opened now would never be closed.
@@ -93,7 +97,7 @@ export class Connections {
     if (known !== undefined) closeAll(known.connection)
     const asSource = user === undefined ? undefined : connect({ ...config, impersonate: { user } })
     const connection = connectTo(name, connect(config), () => clock.monotonic(), asSource)
-    this.#known.set(cached, { connection, stamp, checkedAt: clock.monotonic(), config })
+    this.#known.set(cached, { connection, by, stamp, checkedAt: clock.monotonic(), config })
     return connection
   }
 
