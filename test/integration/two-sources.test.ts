@@ -5,6 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import { ONLY_IN_FULL, isFull, onlyInFull } from '#test/support/tools/full.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { inventory } from '#api/kinds/inventory.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE, sourceUser } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -17,6 +18,7 @@ import {
   NAMESPACE,
   syncBench,
   type SyncBench,
+  whileTimePasses,
 } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined
@@ -254,6 +256,60 @@ object({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'noted', namespa
   await has('shop/b', 'absent')
   expect(await versionOf('shared/a')).toBe('2')
 })
+
+test('S27 each source puts back what others changed or deleted of its own, and one that is held leaves the other to it', async () => {
+  const { b, second, client, has, versionOf } = await twoSources()
+  b.repository.commit(fleet(`config('shared/a', '1'); config('platform/p', '1')`, HUB))
+  second.commit(fleet(`config('shared/b', '1'); config('shop/c', '1')`))
+  await b.start()
+  await has('platform/p', '1')
+  await declareSource(b, 'shop', second, { writes: WRITES_B })
+  await has('shop/c', '1')
+  const edit = async (path: string) => {
+    const [namespace = '', name = ''] = path.split('/')
+    await client.patch(CONFIG_MAP, { namespace, name }, { type: 'merge', value: { data: { version: 'edited' } } })
+  }
+  const remove = async (path: string) => {
+    const [namespace = '', name = ''] = path.split('/')
+    await client.delete(CONFIG_MAP, { namespace, name })
+  }
+  const all = async () => {
+    const seen = ['shared/a', 'platform/p', 'shared/b', 'shop/c'].map(versionOf)
+    return (await Promise.all(seen)).join(' ')
+  }
+  const becomes = (wanted: string) => whileTimePasses(b, 2 * MINUTE_MS, all, (seen) => seen === wanted)
+  for (const path of ['shared/a', 'shared/b']) await edit(path)
+  for (const path of ['platform/p', 'shop/c']) await remove(path)
+  await becomes('1 1 1 1')
+  for (const [name, source] of [
+    ['a', 'fleet'],
+    ['b', 'shop'],
+  ] as const) {
+    const found = await client.get(CONFIG_MAP, { namespace: 'shared', name })
+    expect(found?.metadata.annotations?.['kubenode.io/source']).toBe(`${SYSTEM_NAMESPACE}/${source}`)
+    expect(managersOf(found)).toContain(`kubenode-sync.kubenode-system.${source}`)
+    expect(managersOf(found)).not.toContain(`kubenode-sync.kubenode-system.${source === 'fleet' ? 'shop' : 'fleet'}`)
+  }
+
+  await holdSource(b, 'shop')
+  for (const path of ['shared/a', 'shared/b']) await edit(path)
+  await becomes('1 1 edited 1')
+})
+
+const MINUTE_MS = 60_000
+
+/** A person stops one source for a day. */
+async function holdSource(b: SyncBench, name: string): Promise<void> {
+  const spec = {
+    target: { kind: 'FleetSource' as const, name, namespace: SYSTEM_NAMESPACE },
+    effect: 'Pause' as const,
+    reason: 'looks at it',
+    author: 'ada',
+    until: new Date(Date.now() + 24 * 60 * MINUTE_MS).toISOString(),
+  }
+  const object = { apiVersion: 'kubenode.io/v1alpha1', kind: 'OperationalHold', metadata: { name: 'look' }, spec }
+  await b.hub.client.apply(operationalHold, object, by)
+}
 
 test('S3 a source acts with the rights bound to its own user, on the hub and on clusters', async (context) => {
   onlyInFull(context)
