@@ -60,6 +60,20 @@ describe('refusals', () => {
     ).not.toContain('hunter2')
   })
 
+  it('say of a Secret which fields belong to whom, and no value with it', () => {
+    const conflict = { reason: 'FieldManagerConflict', field: '.data.password' }
+    const status = failure(409, 'Apply failed: hunter2', {
+      causes: [
+        { ...conflict, message: 'conflict with "kubectl-edit" using v1 hunter2' },
+        { ...conflict, message: 'hunter2' },
+        { reason: 'FieldValueInvalid', field: '.data.password', message: 'conflict with "hunter2"' },
+      ],
+    })
+    const hidden = new ApiError(status, { action: 'patch', target: 'secrets/s', sensitive: true })
+    expect(hidden.causes).toEqual([{ ...conflict, message: 'conflict with "kubectl-edit"' }])
+    expect(JSON.stringify([hidden.message, hidden.details, hidden.data])).not.toContain('hunter2')
+  })
+
   it.each([
     ['a login page', 200, '<html>', 200],
     ['a Status without a code', 503, { kind: 'Status' }, 503],

@@ -60,7 +60,8 @@ export class ApiError extends KubeNodeError {
     this.reason = reason
     this.serverMessage = text
     this.details = context.sensitive ? withoutCauses(status.details) : status.details
-    this.causes = context.sensitive ? [] : (status.details?.causes ?? [])
+    const causes = status.details?.causes ?? []
+    this.causes = context.sensitive ? causes.flatMap(ownerIn) : causes
     const seconds = status.details?.retryAfterSeconds
     this.retryAfterMs = context.retryAfterMs ?? (seconds === undefined || seconds <= 0 ? undefined : seconds * 1_000)
     this.requestId = context.requestId
@@ -114,6 +115,17 @@ const FINAL: ReadonlySet<number> = new Set([400, 405, 406, 413, 415, 422])
 function retryOf(code: number): Retry {
   if (FINAL.has(code)) return 'never'
   return code === 409 || code === 410 ? 'now' : 'later'
+}
+
+/** Nothing after the names of the owner. */
+const OWNED = /^conflict with "(?:[^"\\]|\\.)*"(?: with subresource "[^"]*")?/
+
+/** Who owns which field is no secret, and without it no edit of a Secret could ever be told from one of another version. */
+function ownerIn({ reason, message = '', field }: StatusCause): readonly StatusCause[] {
+  const [owner] = OWNED.exec(message) ?? []
+  return reason !== 'FieldManagerConflict' || field === undefined || owner === undefined
+    ? []
+    : [{ reason, message: owner, field }]
 }
 
 function withoutCauses(details: Status['details']): Status['details'] {

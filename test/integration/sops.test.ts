@@ -7,7 +7,14 @@ import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { CONFIG_MAP, eventually, SECRET, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
+import {
+  CONFIG_MAP,
+  eventually,
+  SECRET,
+  syncBench,
+  type SyncBench,
+  whileTimePasses,
+} from '#test/support/benches/sync-bench.ts'
 import { onlyInFull } from '#test/support/tools/full.ts'
 import { AGE_KEY, AGE_RECIPIENT, sopsObject, sopsText } from '#test/support/tools/sops-writer.ts'
 
@@ -125,6 +132,34 @@ test('the value reaches the cluster and nothing else, a changed file keeps the l
   for (const text of [await everythingElse(b), shown.text])
     for (const value of [VALUE, NEXT, AGE_KEY])
       for (const form of [value, Buffer.from(value).toString('base64')]) expect(text).not.toContain(form)
+})
+
+test('a value that was changed or deleted in the cluster is put back, also once the key is gone from the hub', async () => {
+  bench = await syncBench(['test'], { decryption: DECRYPTION })
+  const b = bench
+  await giveKey(b, AGE_KEY)
+  b.repository.commit({ ...fleet(), [FILE]: sopsText(document(VALUE)) })
+  await b.start()
+  await eventually(
+    () => passwordOf(b),
+    (p) => p === VALUE,
+  )
+  const key = { namespace: 'default', name: 'db' }
+  const putBack = () =>
+    whileTimePasses(
+      b,
+      120_000,
+      () => passwordOf(b),
+      (p) => p === VALUE,
+    )
+  const edited = { data: { password: Buffer.from('edited').toString('base64') } }
+  await b.client('test').patch(SECRET, key, { type: 'merge', value: edited })
+  await putBack()
+  await b.hub.client.delete(SECRET, { namespace: CLUSTERS_NAMESPACE, name: 'age' })
+  await b.client('test').delete(SECRET, key)
+  await putBack()
+  const kept = await everythingElse(b)
+  for (const form of [VALUE, Buffer.from(VALUE).toString('base64')]) expect(kept).not.toContain(form)
 })
 
 test('without the right key nothing is applied, and the status says which key is missing', async (context) => {
