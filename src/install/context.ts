@@ -47,6 +47,7 @@ export async function until<T>(
 ): Promise<T> {
   const began = clock.monotonic()
   let printed = ''
+  let why = 'the server does not answer'
   const show = (why: string): void => {
     if (showWait !== undefined) showWait(what, why)
     else if (why !== printed) print(`waiting for ${what}: ${why}`)
@@ -55,17 +56,34 @@ export async function until<T>(
   try {
     for (;;) {
       signal?.throwIfAborted()
-      const seen = await poll()
-      if ('done' in seen) return seen.done
-      if (clock.monotonic() - began > timeoutMs)
-        throw new KubeNodeError(
-          installErrors.KN1418({ seconds: Math.round(timeoutMs / 1_000), what, why: seen.waitsFor }),
-        )
+      const seen = await answerWithin({ clock, signal }, began + timeoutMs - clock.monotonic(), poll)
+      if (seen !== undefined && 'done' in seen) return seen.done
+      why = seen?.waitsFor ?? why
+      if (seen === undefined || clock.monotonic() - began > timeoutMs)
+        throw new KubeNodeError(installErrors.KN1418({ seconds: Math.round(timeoutMs / 1_000), what, why }))
       if (clock.monotonic() - began >= SILENT_MS) show(seen.waitsFor)
       await clock.sleep(POLL_MS, signal)
     }
   } finally {
     showWait?.(what, undefined)
+  }
+}
+
+/** Undefined: a server that accepts requests and never answers must not outlast the limit, nor an interrupt. */
+async function answerWithin<T>(
+  { clock, signal }: Pick<InstallContext, 'clock'> & { readonly signal: AbortSignal | undefined },
+  ms: number,
+  poll: () => Promise<PollResult<T>>,
+): Promise<PollResult<T> | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+  const timer = clock.after(Math.max(ms, POLL_MS), () => resolve(undefined))
+  const interrupt = (): void => reject(signal?.reason as Error)
+  signal?.addEventListener('abort', interrupt)
+  try {
+    return await Promise.race([poll(), promise])
+  } finally {
+    timer.cancel()
+    signal?.removeEventListener('abort', interrupt)
   }
 }
 

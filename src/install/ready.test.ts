@@ -24,7 +24,11 @@ async function waited(answers: readonly Answer[], isRegistered = true) {
   let asked = 0
   const said: string[] = []
   const tries: unknown[] = []
-  const clock = { monotonic: () => now, sleep: async (ms: number) => void (now += ms) } as unknown as Clock
+  const clock = {
+    monotonic: () => now,
+    sleep: async (ms: number) => void (now += ms),
+    after: () => ({ cancel: () => undefined }),
+  } as unknown as Clock
   const client = {
     create: async (_: unknown, object: KubeObject, options: unknown) => {
       tries.push([object.kind, options])
