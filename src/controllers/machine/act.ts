@@ -13,6 +13,7 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { type DrainOptions, drainPass } from '#nodes/drain.ts'
 import { endAcceptancePod } from '#nodes/end-acceptance-pod.ts'
+import { nodeNameOf } from '#nodes/machine-node.ts'
 import { type Node, type Pod, nodeType, podType } from '#nodes/objects.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
 import { type Authority, type Clearance, type ReadPermit, underPermit } from '#permits/under-permit.ts'
@@ -179,7 +180,7 @@ function disrupt(
       return cordon(clearance, nodeTools, nodeRef, action.owner, claim).then(swapped)
     }
     case 'Drain':
-      return drain(clearance, client, nodeRef.name, defined({ waits: action.waits }), signal)
+      return drain(clearance, client, nodeNameOf(machine), defined({ waits: action.waits }), signal)
     case 'ReplacePods':
       return replacePods(clearance, client, action.pods, signal)
     case 'Uninstall':

@@ -23,6 +23,7 @@ import type { CommittedContents } from '#declared/committed.ts'
 import { podsOn } from '#nodes/drain.ts'
 import { withJobWishes } from '#nodes/job-wishes.ts'
 import { handOverKey, isForMachine } from '#identity/join-token.ts'
+import { nodeNameOf } from '#nodes/machine-node.ts'
 import { type Node, type Pod, type Secret, hasTaint, nodeType, secretType } from '#nodes/objects.ts'
 import { type EndedPermits, isRefused } from '#permits/ended-for.ts'
 import type { EndedOrders } from './components/ended-orders.ts'
@@ -345,8 +346,9 @@ async function podsOf(
 ): Promise<readonly Pod[] | undefined> {
   const { machine, node } = about
   const isGranted = permits.some((p) => permitAnswer(p, uidOf(machine)).kind === 'Granted')
-  const mayDrain = isGranted && isInService(about) && (isBeingDeleted(machine) || hasTaint(node, TAINTS.cordon))
-  if (!mayDrain) return undefined
-  const pods = await podsOn(client, node?.metadata.name ?? nameOf(machine), signal)
+  const isLeaving = isBeingDeleted(machine) && machine.status?.inServiceSince !== undefined
+  const mayDrain = isLeaving || (isInService(about) && (isBeingDeleted(machine) || hasTaint(node, TAINTS.cordon)))
+  if (!isGranted || !mayDrain) return undefined
+  const pods = await podsOn(client, nodeNameOf(machine), signal)
   return withJobWishes(client, pods, mayWait, signal)
 }

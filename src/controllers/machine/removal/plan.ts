@@ -30,7 +30,7 @@ import { isBeating } from '../heartbeats/heartbeats.ts'
 import { handedBackNode } from '../node/sync.ts'
 import { hasAgent, hasLeft, isDisturbed, isGivenUp, planLeaving, switchWait } from './hand-back.ts'
 import { isInDoubt } from '../provisioning/attempts.ts'
-import { type Seen, hasFinalizer, isInService, isLost, isProvided, neverHadAgent } from '../seen.ts'
+import { type Seen, hasFinalizer, isLost, isProvided, mayServe, neverHadAgent } from '../seen.ts'
 import { defined } from '#lib/defined.ts'
 
 const HOST_REQUEUE_MS = 2_000
@@ -92,8 +92,9 @@ function unprovided(seen: Seen): Seen {
  */
 const isAtWork = (seen: Seen): boolean => {
   const isAlive = isBeating(seen.agentHeartbeat) === true || isBeating(seen.nodeHeartbeat) === true
-  const isEmptied = (seen.machine.spec.components ?? []).length === 0 && isCordonedBy(seen.node, DELETE_OWNER)
-  return isInService(seen) && isAlive && !isEmptied
+  const isClosed = seen.node === undefined || isCordonedBy(seen.node, DELETE_OWNER)
+  const isEmptied = (seen.machine.spec.components ?? []).length === 0 && isClosed
+  return mayServe(seen) && isAlive && !isEmptied
 }
 
 const AGENT_WITHOUT_HOST = {
@@ -113,10 +114,15 @@ function leave(seen: Seen, now: number): MachinePlan {
     )
   if (seen.isHostKept) return planHandBack(seen, now)
   if (seen.host.kind !== 'Host') return waitFor({ predicate: HOST_KNOWN, ...hostTrouble(seen) }, HOST_REQUEUE_MS)
-  return isInService(seen)
+  return mayServe(seen)
     ? emptied(seen, now)
-    : step(deleteHost(seen, { exempt: 'NeverServed' }, 'the machine never ran workloads'), HOST_REQUEUE_MS)
+    : step(deleteHost(seen, { exempt: 'NeverServed' }, unservedReason(seen.machine)), HOST_REQUEUE_MS)
 }
+
+const unservedReason = ({ status }: Machine): string =>
+  status?.inServiceSince === undefined
+    ? 'the machine never ran workloads'
+    : 'its Node was deleted, and neither its agent nor its kubelet reports'
 
 /**
  * A kept host needs a permit like any other. It is drained only if something on it will restart. A host that never had an agent needs no permit:
@@ -126,7 +132,7 @@ export function planHandBack(seen: Seen, now: number): MachinePlan {
   if (neverHadAgent(seen)) return lastSteps(seen, now)
   if (isGivenUp(seen, now)) return abandoned(seen, now)
   const isUnderWay = seen.machine.spec.leaving === true || hasLeft(seen.machine)
-  if (!isInService(seen) || isUnderWay) return renewed(seen, now, handedBack(seen, now))
+  if (!mayServe(seen) || isUnderWay) return renewed(seen, now, handedBack(seen, now))
   // A requested permit ended the wait.
   const waiting = removalPermits(seen).length === 0 ? switchWait(seen, now) : undefined
   return waiting === undefined ? emptied(seen, now) : waitFor(waiting, HOST_REQUEUE_MS)
@@ -216,7 +222,7 @@ function withoutPermit(held: NotGranted): MachinePlan {
 }
 
 function emptied(seen: Seen, now: number): MachinePlan {
-  const { node, pods } = seen
+  const { pods } = seen
   const held = removalPermit(seen)
   if (held.kind !== 'Granted') return withoutPermit(held)
   const renew = actionsOf(held, now, 'the machine is still being removed')
@@ -224,7 +230,7 @@ function emptied(seen: Seen, now: number): MachinePlan {
   const waits = waitsOf(seen, held.permit, now)
   const next = emptyingStep(seen, { by, waits }, now)
   if (next === 'Empty') return withFirst(renew, seen.isHostKept ? handedBack(seen, now) : removed(seen, by, now))
-  const isDraining = node !== undefined && pods !== undefined
+  const isDraining = pods !== undefined
   const actions = [...renew, ...(next === undefined ? [] : [next])]
   return {
     actions,
@@ -265,7 +271,7 @@ const removed = (seen: Seen, by: Authority, now: number): MachinePlan =>
 
 /** A machine that never served is released without a permit. */
 export function leavingBy(seen: Seen): Authority {
-  if (!isInService(seen)) return { exempt: 'NeverServed' }
+  if (!mayServe(seen)) return { exempt: 'NeverServed' }
   const held = removalPermit(seen)
   return { permit: held.kind === 'Granted' ? (held.permit.metadata.name ?? '') : '' }
 }
