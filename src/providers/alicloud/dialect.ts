@@ -51,6 +51,7 @@ export const ECS: Dialect<unknown, HostParams> = {
   codes: ECS_ERROR_CODES,
   paramsSchema: alicloudParams,
   networks: { param: 'vSwitches', of: ({ vSwitches }) => vSwitches },
+  isPicky: ({ deploymentSet }) => deploymentSet !== undefined,
   isId: (text) => /^i-[a-z0-9]{6,32}$/.test(text),
   everyCall: (region) => ({ RegionId: region }),
   answerIn: (_, body) => body,

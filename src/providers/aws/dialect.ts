@@ -55,6 +55,7 @@ export const EC2: Dialect<Xml, HostParams> = {
   codes: EC2_ERROR_CODES,
   paramsSchema: awsParams,
   networks: { param: 'subnets', of: ({ subnets }) => subnets },
+  isPicky: ({ placementGroup }) => placementGroup !== undefined,
   isId: (text) => /^i-[0-9a-f]{8,32}$/.test(text),
   everyCall: () => ({}),
   answerIn: (action, body) => xmlAt(body as Xml, `${action}Response`),

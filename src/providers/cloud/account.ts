@@ -37,7 +37,7 @@ const STOCK_AGAIN_MS = 5 * 60_000
 /** Every result except a success. */
 function notMade(
   result: Exclude<CallResult, { readonly kind: 'Answer' }>,
-  { zone, type }: Offering,
+  { offering: { zone, type }, isPicky }: { readonly offering: Offering; readonly isPicky: boolean },
   codes: Codes,
 ): MakeResult {
   if (result.kind === 'Throttled') return result
@@ -47,12 +47,13 @@ function notMade(
   const meaning = meaningOf(codes, result.code)
   if (meaning === undefined) return { kind: 'Unknown', message: text }
   if (meaning === 'Refused') return { kind: 'Refused', reason: text }
+  const exhausted = { kind: 'Exhausted', reason: text, retryAfterMs: STOCK_AGAIN_MS } as const
+  // A named zone or type closes it for other pools too.
+  if (meaning === 'NoneForIt' || (meaning === 'NoneThere' && isPicky)) return exhausted
   return {
-    kind: 'Exhausted',
+    ...exhausted,
     ...(meaning !== 'NoneOfType' && zone !== undefined && { zone }),
     ...(meaning !== 'NoneInZone' && type !== undefined && { type }),
-    reason: text,
-    retryAfterMs: STOCK_AGAIN_MS,
   }
 }
 
@@ -143,7 +144,12 @@ export function createAccount<Part, P extends CommonParams>(
       if (read.kind === 'Refused') return read
       const asked = dialect.make(read.instance)
       const result = await call(whole(asked), { signal })
-      if (result.kind !== 'Answer') return notMade(result, read.offering, dialect.codes)
+      if (result.kind !== 'Answer')
+        return notMade(
+          result,
+          { offering: read.offering, isPicky: dialect.isPicky(read.instance.params) },
+          dialect.codes,
+        )
       const answer = dialect.answerIn(asked.action, result.body)
       const [made, ...more] = (answer === undefined ? undefined : dialect.made(answer)) ?? []
       if (made?.id === undefined || !dialect.isId(made.id) || more.length > 0)

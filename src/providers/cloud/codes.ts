@@ -2,8 +2,8 @@
 import { own } from '#lib/fields.ts'
 import type { Wire } from './call.ts'
 
-/** For a call that should create a host. */
-export type Meaning = 'Refused' | 'NoneInZone' | 'NoneOfType' | 'NoneThere'
+/** For a call that should create a host. `NoneForIt`: requests with other parameters may get one. */
+export type Meaning = 'Refused' | 'NoneInZone' | 'NoneOfType' | 'NoneThere' | 'NoneForIt'
 
 export interface Codes {
   readonly made: Readonly<Record<string, Meaning>>

@@ -59,6 +59,8 @@ export interface Dialect<Part, P extends CommonParams> {
   readonly paramsSchema: Field<P, unknown>
   /** The parameter that lists a network per zone. */
   readonly networks: { readonly param: string; of(params: P): string }
+  /** Whether these parameters leave only some of a zone's hosts to choose from, as a placement group does. */
+  isPicky(params: P): boolean
   isId(text: string): boolean
   /** Parameters of every call. */
   everyCall(region: string): Params

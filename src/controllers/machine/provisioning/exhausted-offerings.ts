@@ -2,7 +2,6 @@
 // losing an entry costs one call.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
-import { defined } from '#lib/defined.ts'
 import { canonicalJson } from '#lib/json.ts'
 import type { CreateResult, Offering } from '#providers/port.ts'
 import { untilRetry } from './attempts.ts'
@@ -47,13 +46,13 @@ export class ExhaustedOfferings {
     this.#keep(key, { provider, until, reason, matches: (_, o) => isPlace(o) })
   }
 
-  /** What a Machine recorded before this process started. */
+  /** What a Machine recorded before this process started. The record does not say whether other requests are concerned. */
   recall(machine: Pick<Machine, 'spec' | 'status'>, now: number): void {
     const { answer, offering, message = '', ...attempt } = machine.status?.provisioning ?? {}
     if (answer !== 'Exhausted') return
     const retryAfterMs = untilRetry(attempt, now)
     if (retryAfterMs === 0 || this.of(machine, offering) !== undefined) return
-    this.note(machine, offering, { kind: 'Exhausted', reason: message, retryAfterMs, ...place(offering) })
+    this.note(machine, offering, { kind: 'Exhausted', reason: message, retryAfterMs })
   }
 
   /** Undefined when it is worth asking. */
@@ -75,8 +74,6 @@ export class ExhaustedOfferings {
     if (first !== undefined) this.#entries.delete(first[0])
   }
 }
-
-const place = (offering: Offering | undefined) => defined({ zone: offering?.zone, type: offering?.type })
 
 const marketOf = (offering: Offering | undefined): string => offering?.market ?? 'OnDemand'
 
