@@ -66,6 +66,13 @@ const status = f.waitingStatus('The observed state of the set.', {
       'Number of machines that differ from what the template would create. Labels, annotations and taints of their Nodes follow the template; its other changes apply to new machines only.',
     ),
   ),
+  hostLosses: s.optional(
+    s.list(
+      'Machines of the last hour whose hosts the provider no longer had, and that were replaced.',
+      s.obj('Losses of one minute.', { at: s.time('The minute.'), count: f.count('Number of machines.') }),
+      { max: 100 },
+    ),
+  ),
   selector: s.optional(s.str('The selector as text, for the scale subresource.', { max: 4096 })),
 })
 

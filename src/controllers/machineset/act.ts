@@ -16,6 +16,9 @@ import { withFinalizer } from '#runtime/finalizers.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
+import type { SharedInformer } from '#runtime/informers.ts'
+import { writeStatus } from '#runtime/write-status.ts'
+import { withLosses } from './plan-burial.ts'
 import { handOver, endDeletion, removeLeaving } from './deletion/act.ts'
 import { type MachineSetAction } from './actions.ts'
 import { freeHosts, hostsIn, specFor } from '#nodes/placement/set-hosts.ts'
@@ -31,6 +34,8 @@ export interface MachineSetTools {
   readonly client: KubeClient
   readonly random: Random
   readonly now: () => number
+  /** Shows our own writes before the watch delivers them. */
+  readonly cache: Pick<SharedInformer<MachineSet>, 'assume'>
 }
 
 const fieldManager = FIELD_MANAGERS.machineSet
@@ -72,11 +77,24 @@ export async function act(
       return isBeingDeleted(seen.set)
         ? removeLeaving(tools, action, seen, signal)
         : withFresh(tools, seen, signal, (fresh) => remove(tools, fresh, action, signal))
+    case 'RecordLosses':
+      return recordLosses(tools, seen, action.count, signal)
     case 'Bury':
       return withFresh(tools, seen, signal, (fresh) => bury(tools, fresh, action.machine))
     default:
       return assertNever(action)
   }
+}
+
+async function recordLosses(
+  { client, cache, now }: MachineSetTools,
+  { set }: Seen,
+  count: number,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const status = { ...set.status, hostLosses: withLosses(set, count, now()) }
+  const written = await writeStatus({ client, type: machineSet, cache, object: set, status, fieldManager, signal })
+  return written ?? { kind: 'Applied', object: undefined }
 }
 
 /** Only while it still counts as lost: a machine that sent heartbeats in the meantime stays. */

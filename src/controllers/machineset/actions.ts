@@ -26,6 +26,8 @@ export type MachineSetAction =
   | { readonly kind: 'Create'; readonly count: number; readonly reason: string }
   | PermitAction
   | { readonly kind: 'Delete'; readonly machine: Machine; readonly permit?: string; readonly reason: string }
+  /** Before the machines are deleted: after a crash in between, the hour counts one too many, never one too few. */
+  | { readonly kind: 'RecordLosses'; readonly count: number; readonly reason: string }
   /** Its host no longer exists. The Machine is deleted too, so that another one is created. */
   | { readonly kind: 'Bury'; readonly machine: Machine; readonly reason: string }
 
@@ -98,6 +100,7 @@ export function noticeOf(action: MachineSetAction): Notice[] {
       ]
     case 'AddFinalizer':
     case 'RemoveFinalizer':
+    case 'RecordLosses':
     case 'Adopt':
     case 'Release':
     case 'RequestPermit':

@@ -103,6 +103,8 @@ const say = (a: MachineSetAction): string => {
     case 'AddFinalizer':
     case 'RemoveFinalizer':
       return a.kind
+    case 'RecordLosses':
+      return `${a.kind} ${a.count}`
     case 'Adopt':
     case 'Release':
     case 'Delete':
@@ -145,6 +147,11 @@ const zombie = (id: string): Machine => {
   }
   return { ...m, status: { ...m.status, conditions: [...(m.status?.conditions ?? []), gone] } }
 }
+/** Hosts that were lost before: minutes ago, and how many. */
+const lost = (s: MachineSet, ...losses: readonly (readonly [number, number])[]): MachineSet => ({
+  ...s,
+  status: { hostLosses: losses.map(([ago, count]) => ({ at: timestamp(NOW - ago * 60_000), count })) },
+})
 const observed = (id: string): Machine => {
   const m = machine(id, 'Ready', { ownerReferences: [] })
   return { ...m, spec: { ...m.spec, channel: 'Observe' } }
@@ -230,9 +237,28 @@ const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
   ],
   'replaces a machine whose host is gone, without asking': [
     seen(set(3), [...ready('a', 'b', 'c'), zombie('z')]),
-    ['Bury z'],
+    ['RecordLosses 1', 'Bury z'],
   ],
-  'replaces one although it has as many as it wants': [seen(set(3), [...ready('a', 'b'), zombie('z')]), ['Bury z']],
+  'replaces one although it has as many as it wants': [
+    seen(set(3), [...ready('a', 'b'), zombie('z')]),
+    ['RecordLosses 1', 'Bury z'],
+  ],
+  'replaces no more when hosts were lost one after another within an hour': [
+    seen(lost(set(4), [50, 1], [10, 2]), [...ready('a', 'b', 'c'), zombie('z')]),
+    [],
+  ],
+  'replaces as many as are left of an hour': [
+    seen(lost(set(12), [50, 1], [10, 1]), [...many(8, 'Ready'), zombie('w'), zombie('x'), zombie('y'), zombie('z')]),
+    ['RecordLosses 2', 'Bury w', 'Bury x'],
+  ],
+  'replaces again once the losses are an hour old': [
+    seen(lost(set(4), [61, 3]), [...ready('a', 'b', 'c'), zombie('z')]),
+    ['RecordLosses 1', 'Bury z'],
+  ],
+  'makes what is missing although a lost one is not replaced': [
+    seen(lost(set(6), [10, 3]), [...ready('a', 'b', 'c'), zombie('z')]),
+    ['Create 2'],
+  ],
   'replaces nothing that is silent but known to its provider': [
     seen(set(2), [...ready('a'), machine('b', 'Lost')]),
     [],

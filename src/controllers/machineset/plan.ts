@@ -7,11 +7,12 @@ import { BEHIND_REQUEUE_MS } from '#declared/committed.ts'
 import { counted } from '#lib/counted.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { Extra, MachineSetAction, MachineSetPlan, Waiting } from './actions.ts'
+import { burial } from './plan-burial.ts'
 import { corrections } from './plan-corrections.ts'
 import { deleteOrder } from './removal/delete-order.ts'
 import { hostsWait } from './plan-host-wait.ts'
 import { planDeletion } from './deletion/plan.ts'
-import { MOST_REMOVALS, held, isOutage, removable, removals, silenceFreeze } from './removal/plan.ts'
+import { held, removable, removals, silenceFreeze } from './removal/plan.ts'
 import { type Seen, aliveOf, hasFinalizer, isOwned, isZombie, ownerOf, checkedSelector } from './seen.ts'
 import { templateSteps } from './template/plan.ts'
 import { succession } from './deletion/successors.ts'
@@ -49,11 +50,19 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
   if (corrected.length > 0) return withPermits(seen, [...corrected], {}, now)
   const alive = aliveOf(seen)
   const zombies = alive.filter(isZombie)
-  if (zombies.length > 0) return withPermits(seen, ...burial(alive, zombies), now)
-  const missing = set.spec.replicas - alive.length
-  if (missing > 0) return withPermits(seen, ...together(growth(seen, missing, now), templateSteps(seen)), now)
-  if (missing < 0) return withPermits(seen, ...shrinkage(seen, alive, -missing), now)
-  return withPermits(seen, ...together([[], hostsWait(alive)], templateSteps(seen)), now)
+  const buried = zombies.length === 0 ? undefined : burial(set, alive, zombies, now)
+  if (buried?.kind === 'Bury') return withPermits(seen, buried.actions, {}, now)
+  if (buried?.kind === 'Outage') return withPermits(seen, [], buried.extra, now)
+  const [actions, extra] = counting(seen, alive, now)
+  return withPermits(seen, actions, { ...extra, ...buried?.extra }, now)
+}
+
+/** Creates what is missing, or removes what is too much. */
+function counting(seen: Seen, alive: readonly Machine[], now: number): [MachineSetAction[], Extra] {
+  const missing = seen.set.spec.replicas - alive.length
+  if (missing > 0) return together(growth(seen, missing, now), templateSteps(seen))
+  if (missing < 0) return shrinkage(seen, alive, -missing)
+  return together([[], hostsWait(alive)], templateSteps(seen))
 }
 
 /** What keeps the set from its replicas is reported first. */
@@ -61,16 +70,6 @@ const together = (a: [MachineSetAction[], Extra], b: [MachineSetAction[], Extra]
   [...a[0], ...b[0]],
   { ...b[1], ...a[1] },
 ]
-
-/** A provider that loses a large share of its hosts at once is not believed. */
-function burial(alive: readonly Machine[], zombies: readonly Machine[]): [MachineSetAction[], Extra] {
-  if (isOutage(zombies.length, alive.length)) {
-    const message = `the provider no longer knows ${zombies.length} of ${counted(alive.length, 'machine')}; none is replaced automatically`
-    return [[], { freeze: { reason: 'HostsGone', message } }]
-  }
-  const dead = zombies.slice(0, MOST_REMOVALS)
-  return [dead.map((machine) => ({ kind: 'Bury', machine, reason: 'its host was deleted' })), {}]
-}
 
 /** A set applied to a cluster in deletion would create machines whose hosts outlive the cluster. */
 const CLUSTER_LEAVES_WAIT = {

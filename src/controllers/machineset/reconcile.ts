@@ -19,6 +19,9 @@ const fieldManager = FIELD_MANAGERS.machineSet
 /** Machines report in bursts, ten times each in a rollout. One reconcile covers a set of thousands. */
 const GATHER_MS = 100
 
+/** The set that was read is no longer its latest version after these. */
+const WRITES_SET: ReadonlySet<MachineSetAction['kind']> = new Set(['AddFinalizer', 'RemoveFinalizer', 'RecordLosses'])
+
 export const machineSetModule: ControllerModule = { name: 'machineset', setup }
 
 function setup(context: ControllerContext): RunningModule {
@@ -26,7 +29,7 @@ function setup(context: ControllerContext): RunningModule {
   const caches = cachesOf(context.informers)
   const contents = CommittedContents.of(context.informers)
   const observing = { caches, contents, ended: new EndedPermits(clock) }
-  const tools = { client, random, now: () => clock.now() }
+  const tools = { client, random, now: () => clock.now(), cache: caches.sets }
   const controller = controllerIn(context, {
     name: 'machineset',
     allKeys: () => caches.sets.list().map((s) => s.metadata.name ?? ''),
@@ -36,8 +39,7 @@ function setup(context: ControllerContext): RunningModule {
       plan,
       act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
       status: (seen, planned, results) =>
-        results.some((r) => r.action.kind === 'AddFinalizer' || r.action.kind === 'RemoveFinalizer') ||
-        (seen.isHeld === true && seen.edit === undefined)
+        results.some((r) => WRITES_SET.has(r.action.kind)) || (seen.isHeld === true && seen.edit === undefined)
           ? undefined
           : withEdit(statusOf(seen, planned, results, clock.now()), seen.set.status, seen.edit, clock.now()),
       writeStatus: (status, { set }, { signal }) =>

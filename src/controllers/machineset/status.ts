@@ -10,6 +10,7 @@ import { someOf } from '#lib/some-of.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { MachineSetAction, MachineSetPlan } from './actions.ts'
 import { type Seen, aliveOf, isOutdated, isOwned, isReady, readySinceMs, checkedSelector } from './seen.ts'
+import { recentLosses } from './plan-burial.ts'
 import { AVAILABLE_AFTER_MS } from './plan-permits.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -41,6 +42,7 @@ export function statusOf(
   const { set } = seen
   const counts = countsOf(seen, now)
   const read = checkedSelector(set)
+  const losses = recentLosses(set, now)
   const problem = read.kind === 'Invalid' ? read.problem : undefined
   const generation = set.metadata.generation
   const wanted = conditionsOf(seen, counts, plan, { problem, refusal: refusalOf(results) }).map((c) => ({
@@ -61,6 +63,7 @@ export function statusOf(
     availableReplicas: counts.available,
     deletingReplicas: counts.deleting,
     outdatedReplicas: counts.outdated,
+    ...(losses.length > 0 && { hostLosses: losses }),
     ...(read.kind === 'Selector' && { selector: formatSelector(read.selector) }),
     ...waitingFor(seen, plan, now),
     conditions: setConditions(

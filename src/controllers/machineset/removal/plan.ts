@@ -17,7 +17,7 @@ import { type Seen, isInService, isReady, isSilent, permitsFor } from '../seen.t
 /** Removals requested or done per reconcile. */
 export const MOST_REMOVALS = 20
 /** If more than this share of a set is silent, assume a network problem. */
-const OUTAGE_SHARE = 1 / 3
+export const OUTAGE_SHARE = 1 / 3
 
 /** Two may happen by chance in any set. One alone is never an outage. */
 export const isOutage = (count: number, of: number): boolean => count > 1 && count > of * OUTAGE_SHARE

@@ -1,0 +1,41 @@
+// A provider that loses the hosts of a set one after another: each loss looks like bad luck, and all together must not replace machines for ever.
+import 'reflect-metadata'
+import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { nodeType } from '#nodes/objects.ts'
+import { beat, endWorlds, machineWorld, readyMachine, register, report } from '#test/support/worlds/machine-world.ts'
+import { afterEach, expect, test } from 'vitest'
+
+afterEach(endWorlds)
+
+const MINUTE_MS = 60_000
+
+test('three machines of a small set are replaced within an hour, and the next one an hour after the first', async () => {
+  const w = await machineWorld({ withParts: true })
+  await readyMachine(w)
+  const name = () => (w.fake.all(machineType) as readonly Machine[])[0]?.metadata.name ?? ''
+  const set = () => w.fake.peek(machineSet, { name: 'workers' }) as MachineSet
+  const frozen = () => findCondition(set().status?.conditions, 'ScalingFrozen')
+  const names = new Set([name()])
+  for (let minute = 0; minute < 60; minute++) {
+    const now = name()
+    names.add(now)
+    if (w.machine(now)?.status?.phase === 'Joining') {
+      beat(w, now)
+      register(w, now)
+      await w.clock.advance(1_000)
+      report(w, now, 'Healthy')
+      await w.clock.advance(1_000)
+    }
+    if (w.hosts.delete(`process://${now}`))
+      w.fake.poke(nodeType, { name: now }, { status: { conditions: [] } }, 'status')
+    await w.clock.advance(MINUTE_MS)
+  }
+  expect(names.size).toBe(4)
+  expect(set().status?.hostLosses?.reduce((n, { count }) => n + count, 0)).toBe(3)
+  expect(frozen()).toMatchObject({ status: 'True', reason: 'HostsGone' })
+  expect(set().status?.waitingFor?.seen).toMatch(/^3 machines were replaced within an hour/)
+  await w.clock.advance(10 * MINUTE_MS)
+  expect([name() === [...names].at(-1), frozen()?.status]).toEqual([false, 'False'])
+})

@@ -1,0 +1,63 @@
+// Decides which machines without a host are replaced. Pure. A provider that loses many hosts is not believed: neither if it loses them at once, nor one
+// after another.
+import type { Machine } from '#api/kinds/machine.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import { timeOfDay, timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
+import type { Extra, MachineSetAction } from './actions.ts'
+import { MOST_REMOVALS, OUTAGE_SHARE, isOutage } from './removal/plan.ts'
+
+const WITHIN_MS = 3_600_000
+const MINUTE_MS = 60_000
+/** Replaced within an hour in a set of any size. In larger sets, as many as may be lost at once. */
+const LEAST_LIMIT = 3
+
+type HostLosses = NonNullable<NonNullable<MachineSet['status']>['hostLosses']>
+
+/** One from the future was recorded by another clock, and counts. */
+export const recentLosses = ({ status }: MachineSet, now: number): HostLosses =>
+  (status?.hostLosses ?? []).filter(({ at }) => now - Date.parse(at) < WITHIN_MS)
+
+/** One entry for each minute, so that the list stays short. */
+export function withLosses(set: MachineSet, count: number, now: number): HostLosses {
+  const at = timestamp(Math.floor(now / MINUTE_MS) * MINUTE_MS)
+  const before = recentLosses(set, now)
+  const same = before.find((l) => l.at === at)
+  return [...before.filter((l) => l !== same), { at, count: (same?.count ?? 0) + count }]
+}
+
+const limitOf = (machines: number): number => Math.max(LEAST_LIMIT, Math.floor(machines * OUTAGE_SHARE))
+
+export type Burial =
+  | { readonly kind: 'Bury'; readonly actions: readonly MachineSetAction[] }
+  /** All at once: nothing is known about the set. */
+  | { readonly kind: 'Outage'; readonly extra: Extra }
+  /** One after another. What the set does beside replacing them goes on. */
+  | { readonly kind: 'Limit'; readonly extra: Extra }
+
+export function burial(set: MachineSet, alive: readonly Machine[], zombies: readonly Machine[], now: number): Burial {
+  if (isOutage(zombies.length, alive.length)) {
+    const message = `the provider no longer knows ${zombies.length} of ${counted(alive.length, 'machine')}; none is replaced automatically`
+    return { kind: 'Outage', extra: { freeze: { reason: 'HostsGone', message } } }
+  }
+  const losses = recentLosses(set, now)
+  const recent = losses.reduce((n, { count }) => n + count, 0)
+  const limit = limitOf(alive.length)
+  const dead = zombies.slice(0, Math.max(0, Math.min(limit - recent, MOST_REMOVALS)))
+  if (dead.length > 0) {
+    const reason = 'its host was deleted'
+    const record = { kind: 'RecordLosses', count: dead.length, reason } as const
+    return { kind: 'Bury', actions: [record, ...dead.map((machine) => ({ kind: 'Bury', machine, reason }) as const)] }
+  }
+  const first = Math.min(...losses.map(({ at }) => Math.min(now, Date.parse(at))))
+  const requeueMs = Math.max(MINUTE_MS, first + WITHIN_MS - now)
+  const message = `${recent} machines were replaced within an hour because the provider no longer knew their hosts (limit ${limit}); ${zombies.length} more ${zombies.length === 1 ? 'is' : 'are'} not`
+  const unblock = `the provider keeps its hosts; the next machine is replaced at ${timeOfDay(now + requeueMs, now)}`
+  return {
+    kind: 'Limit',
+    extra: {
+      freeze: { reason: 'HostsGone', message },
+      waiting: { predicate: 'HostsMade', seen: message, unblock, because: 'HostsGone', requeueMs },
+    },
+  }
+}
