@@ -26,6 +26,10 @@ export const agentErrors = errorTable({
     text: 'cannot start as {machine}: this identity was created on another host ({boundHost}, this host is {thisHost})',
     next: 'to make this host a machine of its own, run kubenode agent leave on it, which changes nothing of {machine}, then join it; never remove the folder of the agent, which holds the originals of adopted files',
   },
+  KN8005_alive: {
+    text: 'cannot start as {machine}: another host with this identity and this machine id is alive and sends its heartbeats',
+    next: 'on the copy, run rm /etc/machine-id /var/lib/dbus/machine-id, systemd-machine-id-setup and kubenode agent leave, which change nothing of {machine}, then join it as a machine of its own; never remove the folder of the agent',
+  },
   KN8006: {
     text: 'cannot get a certificate: the request {name} was refused: {no}',
     next: 'check that the Machine exists and that its join token was not used before',

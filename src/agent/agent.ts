@@ -10,6 +10,7 @@ import { isObject } from '#lib/json.ts'
 import { readState, removeDurably } from './files/durable.ts'
 import { realFiles } from './files/real.ts'
 import { awaitNodeLock } from './join/lock.ts'
+import { refuseBesideOther } from './join/other-host.ts'
 import { keepOrder, orderOf, parseOrder, withoutSwitches, type MachineOrder } from './machine-order.ts'
 import { configInForce, joinedConfig } from './config-source.ts'
 import { watchConfig } from './config-watch.ts'
@@ -84,6 +85,11 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
       isRequested && !(await hasOwnIdentity({ files, dir }))
         ? await sessionAlone({ files, dir })
         : await openSession({ ...options, files, dir, signal })
+    if (options.host === true && session.isAlone !== true) {
+      const { client, identity } = session
+      const boot = { machine: identity.machine, bootId: facts.bootId, everyMs: joined.leaseMs }
+      await refuseBesideOther({ files, dir, clock: options.clock, log, client, signal, ...boot })
+    }
     // Either source can hand the Node to a kubelet; neither can take it back.
     const config = { ...joined, registerNode: joined.registerNode && session.identity.registerNode !== false }
     let end = 'Stopped' as AgentEnd

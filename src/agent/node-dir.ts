@@ -42,6 +42,8 @@ export const leaveRequestFile = (d: NodeDir): string => join(d.path, 'leave.json
 
 export const identityFile = (d: NodeDir): string => join(d.state, 'identity', 'identity.json')
 export const keyFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.key')
+/** The boot in which the agent last started beside no other host. */
+export const lastBootFile = (d: NodeDir): string => join(d.state, 'identity', 'boot')
 /** Private key and certificate, so that one rename changes both: readable only by the agent. */
 /** Key and token of an agent that is a service account. */
 export const tokenFile = (d: NodeDir): string => join(d.state, 'identity', 'agent-token.json')

@@ -1,6 +1,6 @@
-// When the Node's Lease was last renewed, according to the API server. Agents may not read Leases. Instead they send a patch that changes nothing: the
-// answer is the object, and admission lets each agent patch only its own Node's Lease.
-import { NODE_LEASES } from '#api/names.ts'
+// When a Lease was last renewed, according to the API server. Agents may not read Leases. Instead they send a patch that changes nothing: the
+// answer is the object, and admission lets each agent patch only its own Lease and its own Node's.
+import type { ObjectKey } from '#api/schema/resource.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isNotFound } from '#kube/errors.ts'
@@ -14,14 +14,9 @@ export type LeaseRenewal =
 
 const CALL_MS = 5_000
 
-export async function leaseRenewal(client: Pick<KubeClient, 'patch'>, node: string): Promise<LeaseRenewal> {
+export async function leaseRenewal(client: Pick<KubeClient, 'patch'>, key: ObjectKey): Promise<LeaseRenewal> {
   try {
-    const object: unknown = await client.patch(
-      leaseType,
-      { namespace: NODE_LEASES, name: node },
-      { type: 'merge', value: {} },
-      { timeoutMs: CALL_MS },
-    )
+    const object: unknown = await client.patch(leaseType, key, { type: 'merge', value: {} }, { timeoutMs: CALL_MS })
     const spec = isObject(object) ? object['spec'] : undefined
     const time = isObject(spec) ? spec['renewTime'] : undefined
     const at = typeof time === 'string' ? Date.parse(time) : Number.NaN

@@ -1,4 +1,5 @@
 // The part that installs, probes and reverts components: what their workers may read, run and fetch on this node.
+import { NODE_LEASES } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { AllComponents } from '../components/all-components.ts'
 import { runProbe } from '../components/probe.ts'
@@ -73,7 +74,7 @@ export function buildComponents(context: PartsContext, needs: ComponentsNeeds): 
           now: () => clock.now(),
           environment,
           systemctl,
-          leaseRenewal: () => leaseRenewal(client, context.node),
+          leaseRenewal: () => leaseRenewal(client, { namespace: NODE_LEASES, name: context.node }),
         },
         watchedMs,
       ),
