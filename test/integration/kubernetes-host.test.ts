@@ -58,6 +58,8 @@ const request = (name: string, version = '1.35.9', more: Partial<ControlPlaneReq
   ...more,
 })
 
+const laterBy = (days: number) => ({ ...systemClock, now: () => systemClock.now() + days * 86_400_000 })
+
 async function settled(hosts: KubernetesHost | HostsOfCalls, of: ControlPlaneRequest): Promise<ControlPlane> {
   for (let calls = 0; calls < 200; calls++) {
     const host = typeof hosts === 'function' ? hosts(calls) : hosts
@@ -506,6 +508,34 @@ describe('bad input', () => {
       await expect(lost.snapshot(of.id, 'one')).rejects.toThrow(message)
       expect(await settled(hostOn(hub.program), of)).toMatchObject({ state: 'Running', endpoint, ca })
       expect(await removed(lost, of)).toBe('Deleted')
+    },
+    SLOW_MS,
+  )
+
+  test(
+    'the certificates of a control plane are renewed also while the version file lacks its row',
+    async () => {
+      const of = request('renewed')
+      await settled(hostOn(hub.program), of)
+      const versions = () => REAL_VERSIONS.filter((r) => r.version !== '1.35.9')
+      const contents = async () => {
+        const { items } = await hub.admin.list(SECRETS, { namespace: planeNamespace(of.id) })
+        return Object.fromEntries(items.map((s) => [s.metadata.name ?? '', JSON.stringify(s['data'])]))
+      }
+      const later = (days: number) => hostOn(hub.program, { versions, clock: laterBy(days) })
+      const before = await contents()
+      await later(10).put(of)
+      expect(await contents()).toEqual(before)
+      // A certificate is valid for 90 days, and renewed after 60.
+      expect(await later(70).put(of)).toMatchObject({ kind: 'Refused', reason: 'VersionNotServed' })
+      const renewed = await contents()
+      const isOther = (name: string) => renewed[name] !== before[name]
+      expect(
+        ['credentials-apiserver', 'credentials-hub', 'credentials-kubeconfig-hub', 'credentials-ca'].map(isOther),
+      ).toEqual([true, true, true, false])
+      await later(140).put(request('renewed', '1.36.2'))
+      expect((await contents())['credentials-apiserver']).not.toBe(renewed['credentials-apiserver'])
+      expect(await removed(hostOn(hub.program), of)).toBe('Deleted')
     },
     SLOW_MS,
   )

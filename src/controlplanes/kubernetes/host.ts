@@ -85,7 +85,10 @@ export class KubernetesHost implements ControlPlaneHost {
       const found = await this.#records.read(request.id, signal)
       if (found === 'Taken') return takenNamespace(request.id)
       const refused = await this.#refusal(request, found, signal)
-      if (refused !== undefined) return refused
+      if (refused !== undefined) {
+        await this.#keepCertificates(found, signal)
+        return refused
+      }
       if (found !== undefined && isEnding(found)) return { kind: 'Plane', plane: planeOf(found.record, undefined) }
       const kept = await this.#wanted(request, found, signal)
       this.#work.noteRotation(request.id, request.rotation)
@@ -302,6 +305,7 @@ export class KubernetesHost implements ControlPlaneHost {
       plane: planeOf(kept.record, undefined, { why }),
     })
     if (bare === undefined) {
+      await this.#keepCertificates(kept, signal)
       const plane = await this.#withoutRow(kept, signal)
       const isOther = request !== undefined && request.version !== plane.version
       return isOther
@@ -395,6 +399,12 @@ export class KubernetesHost implements ControlPlaneHost {
     if (settings === undefined) return this.#withoutRow(kept, signal)
     const held = await this.#work.heldCredentials(kept, signal)
     return planeOf(record, await partStates(this.#work.place(kept, signal), settings), held)
+  }
+
+  /** What is refused may stay so for longer than a certificate lives, and the running programs need theirs. */
+  async #keepCertificates(kept: Kept | undefined, signal?: AbortSignal): Promise<void> {
+    if (kept === undefined || isEnding(kept) || kept.record.keptUntil !== undefined) return
+    await this.#work.credentials(kept, signal)
   }
 
   /** Running programs continue without their row in the version file, but cannot be changed until it is back. */
