@@ -23,7 +23,11 @@ export interface ReleaseSeen {
 }
 
 /** Deleting these would delete everything inside. */
-const NEVER_PRUNED: ReadonlySet<string> = new Set(['Namespace', 'CustomResourceDefinition', 'PersistentVolumeClaim'])
+export const NEVER_PRUNED: ReadonlySet<string> = new Set([
+  'Namespace',
+  'CustomResourceDefinition',
+  'PersistentVolumeClaim',
+])
 
 /** `source` names the Inventory. A release needs no approval: the user who updates KubeNode has agreed to it. */
 export const planRelease = (

@@ -79,6 +79,11 @@ test('are there when it is Ready, come back when a person deletes them, are test
       'kubenode-clusters/addons',
     ])
     await client.delete(deployments, DNS)
+    await client.create(configMaps, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { namespace: 'kubenode-dashboard', name: 'of-a-person' },
+    })
   })
   await w.stopController()
   await w.startController()
@@ -103,6 +108,12 @@ test('are there when it is Ready, come back when a person deletes them, are test
   await seen(w, 'the dashboard is named no longer', (c) => versionOf(c, 'dashboard') === undefined)
   await within(w, async (client) => {
     expect(await client.get(deployments, { namespace: 'kubenode-dashboard', name: 'dashboard' })).toBeUndefined()
+    // Its namespace would take with it whatever else is there.
+    const [kept, namespace] = [
+      await client.get(configMaps, { namespace: 'kubenode-dashboard', name: 'of-a-person' }),
+      await client.get(coreKind('Namespace'), { name: 'kubenode-dashboard' }),
+    ]
+    expect([kept?.metadata.name, namespace?.metadata.deletionTimestamp]).toEqual(['of-a-person', undefined])
     expect((await client.get(deployments, DNS))?.metadata.labels).toMatchObject({
       'app.kubernetes.io/version': '1.12.1',
     })

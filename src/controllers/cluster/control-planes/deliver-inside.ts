@@ -7,6 +7,7 @@ import { deliver } from '#delivery/deliver.ts'
 import type { DesiredObject } from '#delivery/desired.ts'
 import { shardName } from '#delivery/inventory.ts'
 import { refText } from '#delivery/object-ref.ts'
+import { NEVER_PRUNED } from '#delivery/release-plan.ts'
 import type { InventoryOwner } from '#delivery/targets.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isNotFound } from '#kube/errors.ts'
@@ -55,7 +56,13 @@ export async function deliverInside(
       target: { objects, rejected: [] },
       owner: ownerOf(track),
       mark: { commit, release: undefined, appliedAt: timestamp(clock.now()) },
-      config: { commit, prune: { enabled: !keepsOthers, guard: PRUNE_GUARD }, drift: 'Correct' },
+      config: {
+        commit,
+        prune: { enabled: !keepsOthers, guard: PRUNE_GUARD },
+        // What is in the namespace of an addon, or of its kinds, may be of people.
+        ...(track === 'addons' && { neverPruned: NEVER_PRUNED }),
+        drift: 'Correct',
+      },
       elsewhere: new Set(),
       approved: new Set(),
       signal,
