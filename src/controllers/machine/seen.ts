@@ -132,10 +132,7 @@ export const isFirstInstall = (seen: Pick<Seen, 'machine' | 'node'>): boolean =>
 export const isInService = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
   !isFirstInstall({ machine, node }) && node !== undefined
 
-/**
- * It serves, or it served and its Node was deleted. Its pods run on until the kubelet hears of that, so it leaves like any other, unless nothing of it
- * reports.
- */
+/** It serves, or it served and its Node was deleted. Its pods may still run, so it leaves like any other, unless nothing of it reports. */
 export const mayServe = (seen: Silence & Pick<Seen, 'definitions' | 'isHostKept'>): boolean =>
   isInService(seen) || (seen.node === undefined && seen.machine.status?.inServiceSince !== undefined && !isLost(seen))
 

@@ -32,7 +32,7 @@ export type Burial =
   | { readonly kind: 'Bury'; readonly actions: readonly MachineSetAction[] }
   /** All at once: nothing is known about the set. */
   | { readonly kind: 'Outage'; readonly extra: Extra }
-  /** One after another. What the set does beside replacing them goes on. */
+  /** One after another. The set still creates and removes other machines. */
   | { readonly kind: 'Limit'; readonly extra: Extra }
 
 export function burial(set: MachineSet, alive: readonly Machine[], zombies: readonly Machine[], now: number): Burial {

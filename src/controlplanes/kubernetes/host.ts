@@ -401,7 +401,7 @@ export class KubernetesHost implements ControlPlaneHost {
     return planeOf(record, await partStates(this.#work.place(kept, signal), settings), held)
   }
 
-  /** What is refused may stay so for longer than a certificate lives, and the running programs need theirs. */
+  /** A request may be refused for longer than a certificate is valid, and the running programs need theirs. */
   async #keepCertificates(kept: Kept | undefined, signal?: AbortSignal): Promise<void> {
     if (kept === undefined || isEnding(kept) || kept.record.keptUntil !== undefined) return
     await this.#work.credentials(kept, signal)
