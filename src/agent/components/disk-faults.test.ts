@@ -120,6 +120,45 @@ describe.each(CODES)('F31 a disk that says %s', (code) => {
   })
 })
 
+test('F31 the hooks of a switch whose record cannot be written are run again later each time', async () => {
+  let runs = 0
+  class FaultyRecord extends MemoryFiles {
+    isBroken = false
+
+    override async rename(from: string, to: string): Promise<void> {
+      if (this.isBroken && to.endsWith('record.json')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+      await super.rename(from, to)
+    }
+  }
+  const files = new FaultyRecord()
+  const hooks = { postSwitch: { command: ['/hook'], timeout: '1s' } }
+  const clock = new VirtualClock()
+  const node = new FakeNode({
+    publisher,
+    releases: [releases[0] as (typeof releases)[0], release(publisher, { version: '1.1.0', spec: { ...spec, hooks } })],
+    clock,
+    disk: files,
+    runHook: async () => {
+      runs++
+      files.isBroken = true
+    },
+  })
+  await node.start()
+  node.obey({ version: '1.0.0', attempt: 1 })
+  await clock.advance(10_000)
+  node.obey(switched)
+  await clock.advance(3_600_000)
+  expect(runs).toBeGreaterThan(50)
+  expect(runs).toBeLessThan(70)
+  // Each reading of the Machine wakes the component, and runs no hook before its time.
+  for (let i = 0; i < 20; i++) {
+    node.obey(switched)
+    await clock.advance(100)
+  }
+  expect(runs).toBeLessThan(70)
+  await node.worker.close()
+})
+
 test.each([
   ['a version that is to be fetched', { version: '1.1.0', attempt: 2 }, 'Healthy'],
   ['a switch', switched, 'Staged'],

@@ -9,6 +9,7 @@ import { AdoptionCheck } from './adoption-check.ts'
 import { reinstallAsked, restartAsked, type RepairParts } from './asked-work.ts'
 import { Asks, failed, type AskKind, type AskResult } from './asks.ts'
 import { type Cause, type StepProblem, causeOf, explained, stepProblem } from './cause.ts'
+import { GrowingDelay } from './growing-delay.ts'
 import { Journal } from './journal.ts'
 import {
   planComponent,
@@ -32,11 +33,15 @@ import type { WorkerDeps } from './worker-deps.ts'
 import { KernelSwitch } from '../os/kernel-switch.ts'
 import type { Mismatch } from '../os/port.ts'
 
-/** Delay after an action failed for a temporary reason. */
+/** Delay after an action failed for a temporary reason; longest one when it keeps failing. */
 const ACT_RETRY_MS = 2_000
+const ACT_RETRY_MOST_MS = 60_000
 /** A change made by an action is reported when the action ends, or after this time. */
 const REPORT_AFTER_MS = 1_000
 const READS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
+/** Another version is tried at once, whatever failed before it. */
+const nameOf = (action: ComponentAction): string =>
+  action.kind === 'Stage' || action.kind === 'Switch' ? `${action.kind}: ${action.reason}` : action.kind
 
 export class ComponentWorker {
   readonly component: string
@@ -47,6 +52,8 @@ export class ComponentWorker {
   readonly #staging: Staging
   readonly #probing: Probing
   readonly #starts: StartTries
+  /** By the action and why it is taken. */
+  readonly #actions: GrowingDelay
   readonly #asks = new Asks()
   readonly #log: Logger
   #order: OrderReading = 'Unread'
@@ -68,6 +75,8 @@ export class ComponentWorker {
   readonly #removal: RemovalOutlook
   #unreadableSince: number | undefined
   #stepProblem: StepProblem | undefined
+  /** What a failure in this turn is a failure of. */
+  #trying = 'Observe'
 
   constructor(deps: WorkerDeps, component: string) {
     this.component = component
@@ -82,6 +91,7 @@ export class ComponentWorker {
     this.#inUse = new KeptSpec(deps, component)
     this.#staged = new KeptSpec(deps, component)
     this.#starts = new StartTries(deps.clock, this.#log)
+    this.#actions = new GrowingDelay(deps.clock, ACT_RETRY_MS, ACT_RETRY_MOST_MS)
     this.#probing = new Probing({
       clock: deps.clock,
       random: deps.random,
@@ -243,7 +253,8 @@ export class ComponentWorker {
       } catch (e) {
         this.#log.error('component step failed', { error: e })
         this.#noteFailure(e)
-        this.#later(ACT_RETRY_MS)
+        this.#actions.noteFailure(this.#trying)
+        this.#later(this.#actions.leftMs(this.#trying))
       }
     }
   }
@@ -256,12 +267,14 @@ export class ComponentWorker {
   }
 
   async #turn(): Promise<void> {
+    this.#trying = 'Observe'
     const seen = await this.#observe()
     const plan = planComponent(seen)
     this.#permit = undefined
     this.#isNodePending = undefined
     if (plan.action === undefined) {
       const isReported = this.#waiting === plan.waiting && this.#stepProblem === undefined
+      this.#actions.clear()
       this.#stepProblem = undefined
       this.#waiting = plan.waiting
       this.#waitingBecause = plan.because
@@ -270,16 +283,24 @@ export class ComponentWorker {
       if (await this.#inspectRemoval()) this.#deps.onChange()
       return
     }
-    this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
     // Observing changes nothing: the wait continues until an action is done.
     const isRead = READS.has(plan.action.kind)
+    this.#trying = nameOf(plan.action)
+    const delayMs = isRead ? 0 : this.#actions.leftMs(this.#trying)
+    if (delayMs > 0) return this.#later(delayMs)
+    this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
     if (!isRead) this.#waiting = this.#waitingBecause = undefined
     await this.#actAndReport(plan.action)
-    if (!isRead) this.#stepProblem = undefined
+    if (!isRead) this.#noteDone()
     // Report both together: otherwise a Healthy version without its removal plan would be handed back as if nothing restarted.
     if (plan.action.kind === 'Commit' || plan.action.kind === 'RollBack') await this.#inspectRemoval()
     this.#isDirty = true
     if (!isRead) this.#deps.onChange()
+  }
+
+  #noteDone(): void {
+    this.#stepProblem = undefined
+    this.#actions.clear()
   }
 
   #inspectRemoval(): Promise<boolean> {

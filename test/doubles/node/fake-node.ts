@@ -147,6 +147,7 @@ export interface FakeNodeOptions {
   readonly adoption?: AdoptionMode
   /** Bytes that are served in place of the real ones. */
   readonly serve?: (url: string) => Buffer | undefined
+  readonly runHook?: () => Promise<void>
   /** The boot that the agent runs in. */
   readonly bootId?: string
   /** When that boot began; without it, with the agent. */
@@ -224,7 +225,7 @@ export class FakeNode {
         random: systemRandom,
         log: silentLogger,
         processes: this.processes,
-        runHook: async () => undefined,
+        runHook: o.runHook ?? (async () => undefined),
         machine: 'n-1',
         adoption: () => this.adoption,
         isObserved: () => this.isObserved,
