@@ -22,6 +22,15 @@ export function causeOf(error: unknown, otherwise: Reason, onDisk = otherwise): 
   return { because: reasonIn(error.data) ?? stagingReason(error.code) ?? 'InstallFailed', message }
 }
 
+/** These pass once there is room or another disk. The others may come from where the version wants to be, and would fail on every host. */
+const OF_FAILING_DISKS: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EIO'])
+
+/** Why a switch cannot go on. A failing disk is no evidence against the version. */
+export function switchCause(error: unknown): Cause {
+  const isDisk = error instanceof Error && 'code' in error && OF_FAILING_DISKS.has(error.code)
+  return causeOf(error, 'InstallFailed', isDisk ? 'HostUnsuitable' : 'InstallFailed')
+}
+
 /** A step that is tried again until it succeeds. */
 export interface StepProblem extends Cause {
   /** Wall clock: when it failed first. */
@@ -58,7 +67,7 @@ function ofDisk(error: unknown): string | undefined {
 
 /** An error code with several causes carries the actual one. */
 const reasonIn = ({ reason }: Readonly<Record<string, unknown>>): Reason | undefined =>
-  reason === 'FetchFailed' || reason === 'InvalidSpec' ? reason : undefined
+  reason === 'FetchFailed' || reason === 'InvalidSpec' || reason === 'HostUnsuitable' ? reason : undefined
 
 /** The last output line goes into the sentence, because it often shows the mistake. */
 function withOutput(cause: Cause, output: string): Cause {

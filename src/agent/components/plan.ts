@@ -66,6 +66,8 @@ export interface ComponentSeen {
   readonly isNodePending: boolean | undefined
   /** The first unmet requirement of the staged version. */
   readonly missingRequirement: Missing | undefined
+  /** Milliseconds until the staged version may be switched to again: the host failed in the last try. */
+  readonly switchBackoffMs?: number
   /** Milliseconds until the next staging attempt. */
   readonly stageBackoffMs: number
   /** The version that is being fetched in the background. */
@@ -222,6 +224,11 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
   if (current?.digest === staged.digest && (seen.isDrifted !== true || current.id === staged.id))
     return act({ kind: 'UseInPlace', reason: 'the staged version is already in use' })
   if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
+  if (seen.switchBackoffMs !== undefined && seen.switchBackoffMs > 0)
+    return {
+      ...wait(record.message ?? 'this host failed in the last switch; retrying', seen.switchBackoffMs),
+      because: 'HostUnsuitable',
+    }
   if (seen.missingRequirement !== undefined) {
     const { what, because } = seen.missingRequirement
     return { ...wait(what), because }

@@ -24,7 +24,7 @@ import { dropKept, isAdopted, keepOriginals, readKept, type Kept, type KeptProce
 import type { Files } from '../files/port.ts'
 import { componentFolder, currentLink, slotFolder, slotsFolder, trashFolder, type NodeDir } from '../node-dir.ts'
 import type { Processes, StartRequest } from '../supervise/port.ts'
-import { causeOf, type Cause } from './cause.ts'
+import { causeOf, switchCause, type Cause } from './cause.ts'
 import type { Journal } from './journal.ts'
 import { switchEffect, type SlotOf } from './effect.ts'
 import { foreignError } from './foreign-error.ts'
@@ -129,7 +129,7 @@ export class Switcher {
       await this.#hook(spec, 'postSwitch')
     } catch (e) {
       if (isPowerLoss(e)) throw e
-      await this.goBack(causeOf(e, 'InstallFailed'))
+      await this.goBack(switchCause(e))
       return
     }
     if (open.phase === 'Switching')
@@ -231,7 +231,15 @@ export class Switcher {
       return this.#reboot.awaitRebootBack(open, { because: reason, message, ...defined({ output }) })
     await this.#reboot.withdraw(open)
     const isForeignBack = open.from === undefined && (hadForeign || this.#reboot.isKernel(open, failed))
-    if (isSame && problem === undefined)
+    // After a reboot for the version, another try would cost two more.
+    const isHosts = reason === 'HostUnsuitable' && open.reboot === undefined && !isSame
+    if (isHosts && problem === undefined)
+      await this.#journal.step(
+        'postpone',
+        { previousRuns: true, hostFailed: true },
+        { ...change, pins: record.pins, staged: open.to },
+      )
+    else if (isSame && problem === undefined)
       await this.#journal.step('putBack', { previousRuns: true, sameVersion: true }, change)
     else if ((open.from !== undefined || isForeignBack) && problem === undefined)
       await this.#journal.step('rollBack', { previousRuns: true }, change)

@@ -36,9 +36,14 @@ import type { Mismatch } from '../os/port.ts'
 /** Delay after an action failed for a temporary reason; longest one when it keeps failing. */
 const ACT_RETRY_MS = 2_000
 const ACT_RETRY_MOST_MS = 60_000
+/** The same for a switch in which the host failed. Each try may restart what runs. */
+const SWITCH_RETRY_MS = 10_000
+const SWITCH_RETRY_MOST_MS = 300_000
 /** A change made by an action is reported when the action ends, or after this time. */
 const REPORT_AFTER_MS = 1_000
 const READS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
+/** These may end in a switch that is postponed. */
+const SWITCHES: ReadonlySet<ComponentAction['kind']> = new Set(['Switch', 'ContinueSwitch', 'RollBack'])
 /** Another version is tried at once, whatever failed before it. */
 const nameOf = (action: ComponentAction): string =>
   action.kind === 'Stage' || action.kind === 'Switch' ? `${action.kind}: ${action.reason}` : action.kind
@@ -54,6 +59,8 @@ export class ComponentWorker {
   readonly #starts: StartTries
   /** By the action and why it is taken. */
   readonly #actions: GrowingDelay
+  /** By the slot that is switched to. */
+  readonly #switches: GrowingDelay
   readonly #asks = new Asks()
   readonly #log: Logger
   #order: OrderReading = 'Unread'
@@ -92,6 +99,7 @@ export class ComponentWorker {
     this.#staged = new KeptSpec(deps, component)
     this.#starts = new StartTries(deps.clock, this.#log)
     this.#actions = new GrowingDelay(deps.clock, ACT_RETRY_MS, ACT_RETRY_MOST_MS)
+    this.#switches = new GrowingDelay(deps.clock, SWITCH_RETRY_MS, SWITCH_RETRY_MOST_MS)
     this.#probing = new Probing({
       clock: deps.clock,
       random: deps.random,
@@ -291,16 +299,20 @@ export class ComponentWorker {
     this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
     if (!isRead) this.#waiting = this.#waitingBecause = undefined
     await this.#actAndReport(plan.action)
-    if (!isRead) this.#noteDone()
+    if (!isRead) this.#noteDone(plan.action)
     // Report both together: otherwise a Healthy version without its removal plan would be handed back as if nothing restarted.
     if (plan.action.kind === 'Commit' || plan.action.kind === 'RollBack') await this.#inspectRemoval()
     this.#isDirty = true
     if (!isRead) this.#deps.onChange()
   }
 
-  #noteDone(): void {
+  #noteDone({ kind }: ComponentAction): void {
     this.#stepProblem = undefined
     this.#actions.clear()
+    const { state, reason, staged } = this.record ?? {}
+    const isPostponed = SWITCHES.has(kind) && state === 'Staged' && reason === 'HostUnsuitable'
+    if (isPostponed && staged !== undefined) this.#switches.noteFailure(staged.id)
+    if (kind === 'Commit') this.#switches.clear()
   }
 
   #inspectRemoval(): Promise<boolean> {
@@ -342,6 +354,7 @@ export class ComponentWorker {
       permit: this.#permit,
       isNodePending: this.#isNodePending,
       missingRequirement: await this.#missing(record),
+      switchBackoffMs: this.#switches.leftMs(record?.staged?.id),
       stageBackoffMs: this.#staging.backoffMs(this.#order),
       staging: this.#staging.target,
       asked: this.#asks.next,

@@ -305,11 +305,21 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
       probesHeld: true,
       probeFails: false,
       previousRuns: true,
+      hostFailed: true,
       nothingRuns: true,
       desiredChanged: m.attempt < attempts && ENDED.includes(m.state) && m.order === 'Absent',
       notTriedInAttempt: true,
     }
-    for (const event of ['stage', 'switch', 'started', 'commit', 'rollBack', 'break', 'retarget'] as const) {
+    for (const event of [
+      'stage',
+      'switch',
+      'started',
+      'commit',
+      'rollBack',
+      'postpone',
+      'break',
+      'retarget',
+    ] as const) {
       const step = nextComponentState(m.state, event, facts)
       if (!step.ok) continue
       const more = event === 'switch' ? { cleared: false } : event === 'retarget' ? { attempt: m.attempt + 1 } : {}

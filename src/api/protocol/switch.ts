@@ -25,6 +25,7 @@ export const switchTable = defineTable({
     probeFails: 'a probe reached its limit of failures',
     previousRuns: 'the previous version was restored and runs',
     sameVersion: 'the switch was to another copy of the version in use',
+    hostFailed: 'the disk of the host failed, or a killed program does not end there: no evidence against the version',
     sameAsInUse: 'the staged content is identical to the content in use',
     reinstallPermitted: 'a repair requests it, and its permit was just read and is Granted for this machine',
     nothingRuns: 'neither the new nor the previous version can run',
@@ -44,6 +45,11 @@ export const switchTable = defineTable({
     { from: 'Healthy', event: 'degrade', to: 'Degraded', when: ['probeFails'] },
     { from: 'Degraded', event: 'recover', to: 'Healthy', when: ['probesPass'] },
     ...rowsFrom(['Switching', 'Probing'], { event: 'rollBack', to: 'RolledBack', when: ['previousRuns'] }),
+    ...rowsFrom(['Switching', 'Probing'], {
+      event: 'postpone',
+      to: 'Staged',
+      when: ['previousRuns', 'hostFailed'],
+    }),
     ...rowsFrom(['Switching', 'Probing'], {
       event: 'putBack',
       to: 'Degraded',
