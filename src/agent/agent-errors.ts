@@ -134,6 +134,14 @@ export const agentErrors = errorTable({
     text: 'cannot run the hook {program}: {why}: {output}',
     next: 'correct the hook of the component',
   },
+  KN8033_hung: {
+    text: 'cannot run the hook {program}: {why}, and process {pid} does not end although it was killed',
+    next: 'see what it waits for in /proc/{pid}/stack, often a disk or a network file system',
+  },
+  KN8033_left: {
+    text: 'cannot run a hook of {component}: process {pid} of an earlier one was killed and has not ended',
+    next: 'see what it waits for in /proc/{pid}/stack; retried once it has ended',
+  },
   KN8034: {
     text: 'cannot start {component}: user {user} does not exist on this node',
     next: 'create the user in the preInstall hook',

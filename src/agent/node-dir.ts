@@ -72,6 +72,9 @@ export const trashFolder = (d: NodeDir): string => join(d.state, 'trash')
 export const recordFile = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'record.json')
 export const processFile = (d: NodeDir, component: string): string =>
   join(componentFolder(d, component), 'process.json')
+/** Processes of a hook that were killed and did not end. */
+export const hungHookFile = (d: NodeDir, component: string): string =>
+  join(componentFolder(d, component), 'hung-hook.json')
 /** Exists when the agent has enabled a component's unit that another program installed. */
 export const enabledFile = (d: NodeDir, component: string): string =>
   join(componentFolder(d, component), 'enabled.json')

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { defined } from '#lib/defined.ts'
 import { killGroup } from '#lib/kill-group.ts'
+import { livingInGroup, type ProcessId } from './supervise/proc.ts'
 
 export interface ProgramCall {
   readonly program: string
@@ -13,6 +14,10 @@ export interface ProgramCall {
   readonly folder?: string
   /** A program that writes more than this is killed. */
   readonly floodBytes?: number
+  /** So long after it was killed, a program that hangs in the kernel is left behind. Absent: its end is awaited, however long it takes. */
+  readonly leftAfterMs?: number
+  /** Ends the group of a process. */
+  readonly kill?: (pid: number | undefined) => void
 }
 
 interface Kept {
@@ -28,6 +33,8 @@ export interface ProgramOutput {
   readonly code: number | undefined
   readonly stdout: Kept
   readonly stderr: Kept
+  /** Its processes that were killed and had not ended after `leftAfterMs`. */
+  readonly left: readonly ProcessId[]
 }
 
 /** A child that inherited the output of an exited program may keep it open; the output until then is the result. */
@@ -35,11 +42,13 @@ const DRAIN_MS = 1_000
 
 export function programOutput(call: ProgramCall): Promise<ProgramOutput> {
   const { program, args, timeoutMs, maxBytes, environment, folder, floodBytes = Infinity } = call
+  const { leftAfterMs, kill: killAll = killGroup } = call
   return new Promise((resolve) => {
     const [stdout, stderr] = [new Tail(maxBytes), new Tail(maxBytes)]
     let problem: string | undefined
     let code: number | undefined
     let isOver = false
+    let leaving: NodeJS.Timeout | undefined
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       // A group of its own: what a program started must not outlive its time limit, or each hanging probe would leave a process behind.
@@ -47,17 +56,29 @@ export function programOutput(call: ProgramCall): Promise<ProgramOutput> {
       env: { ...environment },
       ...defined({ cwd: folder }),
     })
-    const end = (): void => {
+    const living = (): readonly ProcessId[] =>
+      leaving === undefined || child.pid === undefined ? [] : livingInGroup(child.pid)
+    const end = (left: readonly ProcessId[]): void => {
       if (isOver) return
       isOver = true
       clearTimeout(timer)
+      clearTimeout(leaving)
       child.stdout.destroy()
       child.stderr.destroy()
-      resolve({ problem, code, stdout: stdout.kept(), stderr: stderr.kept() })
+      resolve({ problem, code, stdout: stdout.kept(), stderr: stderr.kept(), left })
     }
     const kill = (why: string): void => {
       problem ??= why
-      killGroup(child.pid)
+      killAll(child.pid)
+      if (leftAfterMs !== undefined) leaving ??= setTimeout(leave, leftAfterMs)
+    }
+    const leave = (): void => {
+      child.unref()
+      end(living())
+    }
+    /** Of one that was killed, the rest may still hang. */
+    const endIfGone = (): void => {
+      if (living().length === 0) end([])
     }
     const timer = setTimeout(() => kill(`timed out after ${timeoutMs} ms`), timeoutMs)
     for (const [stream, tail] of [
@@ -70,14 +91,14 @@ export function programOutput(call: ProgramCall): Promise<ProgramOutput> {
       })
     child.once('error', (e) => {
       problem ??= e.message
-      end()
+      end([])
     })
     child.once('exit', (exitCode, signal) => {
       code = exitCode ?? undefined
       if (code !== 0) problem ??= signal === null ? `exited with code ${code}` : `ended by ${signal}`
-      setTimeout(end, DRAIN_MS).unref()
+      setTimeout(endIfGone, DRAIN_MS).unref()
     })
-    child.once('close', end)
+    child.once('close', endIfGone)
   })
 }
 

@@ -64,6 +64,8 @@ export interface ComponentSeen {
   readonly permit: PermitReading | undefined
   /** Read in this pass; undefined means unknown. */
   readonly isNodePending: boolean | undefined
+  /** The staged version has hooks, and a process of an earlier hook does not end. */
+  readonly hungHook?: number | undefined
   /** The first unmet requirement of the staged version. */
   readonly missingRequirement: Missing | undefined
   /** Milliseconds until the staged version may be switched to again: the host failed in the last try. */
@@ -143,6 +145,9 @@ export const UNREADABLE_WITHIN_MS = 120_000
 
 /** After a file in the way is moved, the component is installed within seconds. */
 const FOREIGN_POLL_MS = 3_000
+
+/** A process of a hook that hangs in the kernel ends without an event. */
+const HUNG_POLL_MS = 5_000
 
 const NODE_IS_FROZEN = 'the node is frozen by a file on the node; remove it with kubenode thaw --node-folder'
 
@@ -224,6 +229,14 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
   if (current?.digest === staged.digest && (seen.isDrifted !== true || current.id === staged.id))
     return act({ kind: 'UseInPlace', reason: 'the staged version is already in use' })
   if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
+  if (seen.hungHook !== undefined)
+    return {
+      ...wait(
+        `process ${seen.hungHook} of an earlier hook was killed and has not ended; see /proc/${seen.hungHook}/stack`,
+        HUNG_POLL_MS,
+      ),
+      because: 'HostUnsuitable',
+    }
   if (seen.switchBackoffMs !== undefined && seen.switchBackoffMs > 0)
     return {
       ...wait(record.message ?? 'this host failed in the last switch; retrying', seen.switchBackoffMs),

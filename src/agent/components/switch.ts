@@ -48,7 +48,7 @@ export interface SwitchDeps extends RebootSwitchDeps {
   /** What to do with files of other owners; Refuse when unknown. */
   readonly adoption?: () => AdoptionMode
   /** Throws when the hook fails. */
-  readonly runHook: (command: readonly string[], timeoutMs: number) => Promise<void>
+  readonly runHook: (command: readonly string[], timeoutMs: number, component: string) => Promise<void>
 }
 
 export class Switcher {
@@ -448,7 +448,7 @@ export class Switcher {
 
   async #hook(spec: MachineComponentSpec, name: HookName): Promise<void> {
     const hook = spec.hooks?.[name]
-    if (hook !== undefined) await this.#deps.runHook(hook.command, parseDuration(hook.timeout))
+    if (hook !== undefined) await this.#deps.runHook(hook.command, parseDuration(hook.timeout), this.#component)
   }
 }
 

@@ -26,6 +26,8 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   readonly refusal?: (spec: MachineComponentSpec) => Promise<string | undefined>
   /** The node is handed back with its components in place. */
   readonly isObserved?: () => boolean
+  /** A process of an earlier hook that was killed and has not ended; absent where there is no host to hang on. */
+  readonly hungHook?: (component: string) => number | undefined
   /** The first unmet requirement on other components. */
   readonly missingRequirement: (spec: MachineComponentSpec) => Missing | undefined
   /** The other components of the machine; absent where there is one. */

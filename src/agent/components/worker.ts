@@ -382,11 +382,14 @@ export class ComponentWorker {
     return spec && this.#deps.missingRequirement(spec)
   }
 
-  async #stagedNeeds(record: ComponentRecord | undefined): Promise<Pick<ComponentSeen, 'needsReboot' | 'isKernel'>> {
+  async #stagedNeeds(
+    record: ComponentRecord | undefined,
+  ): Promise<Pick<ComponentSeen, 'needsReboot' | 'isKernel' | 'hungHook'>> {
     const slot = record?.staged?.id
     if (slot === undefined || record?.state !== 'Staged') return {}
     const spec = await this.#staged.read(slot)
-    return { needsReboot: spec?.disruption === 'Reboot', isKernel: this.#kernel.isOf(spec) }
+    const hungHook = spec?.hooks === undefined ? undefined : this.#deps.hungHook?.(this.component)
+    return { needsReboot: spec?.disruption === 'Reboot', isKernel: this.#kernel.isOf(spec), hungHook }
   }
 
   async #mismatch({ current }: Partial<ComponentRecord> = {}, spec: MachineComponentSpec | undefined) {

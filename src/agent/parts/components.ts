@@ -8,6 +8,7 @@ import { stage } from '../components/stage.ts'
 import type { TrustStore } from '../components/trust-store.ts'
 import { isNodeFrozen } from '../frozen.ts'
 import { runHook } from '../hook.ts'
+import { HungHooks } from '../hung-hooks.ts'
 import { leaseRenewal } from '../node/lease-renewal.ts'
 import type { NodeObject } from '../node/node-object.ts'
 import { readPermit } from '../permits.ts'
@@ -43,11 +44,13 @@ export function buildComponents(context: PartsContext, needs: ComponentsNeeds): 
         arch: platform.arch,
       })
     : undefined
+  const hung = new HungHooks(dir)
   const server = new KeptReading(clock, session.serverVersion, () => components.wakeStaged())
   const components: AllComponents = new AllComponents({
     ...base,
     processes: supervisor,
-    runHook: runHook(dir, environment),
+    runHook: runHook({ dir, environment, hung }),
+    hungHook: (component) => hung.pidOf(component),
     stage: (request, stop) =>
       stage(
         { files, dir, client, fetcher, trust, clock, platform, preflight, secrets, ...defined({ os }) },

@@ -43,6 +43,26 @@ export function livingStat({ pid, startTime }: ProcessId, proc?: string): ProcSt
     : stat
 }
 
+/** The living processes of a group. Zombies are excluded. Reads nothing that waits for a process that hangs in the kernel. */
+export function livingInGroup(group: number, proc = '/proc'): readonly ProcessId[] {
+  return pidsIn(proc).flatMap((pid) => {
+    const stat = readStat(pid, proc)
+    const isIn = stat?.group === group && stat.state !== 'Z' && stat.state !== 'X'
+    return isIn ? [{ pid, startTime: stat.startTime }] : []
+  })
+}
+
+function pidsIn(proc: string): readonly number[] {
+  try {
+    return readdirSync(proc)
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+  } catch {
+    // Not Linux.
+    return []
+  }
+}
+
 export const isFrozenState = (state: string): boolean => state === 'T' || state === 't'
 
 export interface MarkedProcess extends ProcStat {

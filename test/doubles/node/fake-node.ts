@@ -148,6 +148,7 @@ export interface FakeNodeOptions {
   /** Bytes that are served in place of the real ones. */
   readonly serve?: (url: string) => Buffer | undefined
   readonly runHook?: () => Promise<void>
+  readonly hungHook?: () => number | undefined
   /** The boot that the agent runs in. */
   readonly bootId?: string
   /** When that boot began; without it, with the agent. */
@@ -226,6 +227,7 @@ export class FakeNode {
         log: silentLogger,
         processes: this.processes,
         runHook: o.runHook ?? (async () => undefined),
+        ...defined({ hungHook: o.hungHook }),
         machine: 'n-1',
         adoption: () => this.adoption,
         isObserved: () => this.isObserved,
