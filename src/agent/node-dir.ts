@@ -62,6 +62,9 @@ export const cursorsFile = (d: NodeDir): string => join(d.state, 'log-cursors.js
 export const artifactsFolder = (d: NodeDir): string => join(d.state, 'artifacts')
 export const artifactFile = (d: NodeDir, sha256: string): string => join(artifactsFolder(d), sha256)
 
+/** The unit that starts the agent, as the agent last saw it on its host. */
+export const agentUnitFile = (d: NodeDir): string => join(d.state, 'agent-unit.json')
+
 /** The kernel packages that components brought to this host. */
 export const kernelsFile = (d: NodeDir): string => join(d.state, 'kernels.json')
 

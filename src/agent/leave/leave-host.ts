@@ -10,8 +10,8 @@ import type { Systemctl } from '../supervise/systemd/systemctl.ts'
 import { saveOriginals } from './save-originals.ts'
 
 export const AGENT_UNIT = 'kubenode-agent.service'
-const UNIT_PATH = `/etc/systemd/system/${AGENT_UNIT}`
-const WANTED_BY = `/etc/systemd/system/multi-user.target.wants/${AGENT_UNIT}`
+export const UNIT_PATH = `/etc/systemd/system/${AGENT_UNIT}`
+export const WANTED_BY = `/etc/systemd/system/multi-user.target.wants/${AGENT_UNIT}`
 /** Files installed beside the agent's folder; other files there belong to other programs. */
 const PROGRAMS = ['agent.mjs', 'supervisor.mjs', 'join.sh', 'rescue', AGENT_UNIT, 'bin/node', 'lib'] as const
 
