@@ -331,14 +331,11 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
   if (inStep.every((w) => isInspected(w) || !isOpen(w)) && inStep.every((w) => isLeft(context, w, track)))
     return { slices: rest.filter((w) => !inStep.includes(w)), planned }
   const { rollout } = context.seen.set.spec
-  const isRecovery = survey.isGoingBack
   const hasMore = survey.candidates > 0
   const place = placeOf(survey, slices, rollout.steps, context.counting)
   // Otherwise steps that wait for room for their other slices would wait for each other forever.
   const isCrowded = draft.slices.open >= MOST_OPEN && !inStep.some(isAtWork)
-  const isFull =
-    planned.length === 0 &&
-    !(!isCrowded && hasMore && closedFor(context, isRecovery) === undefined && place?.step === last)
+  const isFull = planned.length === 0 && !(!isCrowded && hasMore && place?.step === last)
   const tried = () =>
     inStep
       .flatMap(activeMachines)

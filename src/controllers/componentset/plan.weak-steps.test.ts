@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { readyNode, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
-import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'
+import { fleet, holdOn, phases, until } from '#test/support/fleets/rollout-story.ts'
 
 const firstMachine = (model: RolloutModel): string => model.set.status?.slices?.[0]?.machines[0] ?? ''
 
@@ -59,6 +59,42 @@ describe('a step whose machines are deleted before it has passed', () => {
     expect(model.set.status?.slices?.map((w) => [w.step, w.phase, w.machines.length])).toEqual([[0, 'Soaking', 1]])
     model.settle()
     expect(model.versions('beacon')).toEqual({ '1.1.0': 19 })
+  })
+})
+
+describe('a step that is interrupted before it has its machines', () => {
+  /** How many machines each step has tried. */
+  const triedBy = (model: RolloutModel) => {
+    const tried: number[] = []
+    for (const { step, machines } of model.set.status?.slices ?? []) tried[step] = (tried[step] ?? 0) + machines.length
+    return tried
+  }
+
+  const rollout = { ...STEPS, maxUnavailable: 1 }
+  const closed = { windows: [{ cron: '0 3 * * *', duration: '1h', timeZone: 'UTC' }] }
+
+  test.each<[string, number, (model: RolloutModel) => void, (model: RolloutModel) => void]>([
+    // It lets the machine go that has not begun.
+    ['a hold', 1, (m) => (m.holds = [holdOn(m, 'Pause')]), (m) => (m.holds = [])],
+    [
+      'the end of its window',
+      2,
+      (m) => m.declare({ beacon: '1.1.0' }, { ...rollout, ...closed }),
+      (m) => m.declare({ beacon: '1.1.0' }, { ...rollout, windows: [] }),
+    ],
+  ])('by %s does not pass on those it has, and then goes on', (_, inStep, close, open) => {
+    const model = fleet(20)
+    model.declare({ beacon: '1.1.0' }, rollout)
+    until(model, () => triedBy(model)[1] === 2 && phases(model).includes('Switching'))
+    close(model)
+    rounds(model, 300)
+    expect(triedBy(model)).toEqual([1, inStep])
+    expect(phases(model)).toEqual(['Passed', ...Array.from({ length: inStep }, () => 'Inspecting')])
+    open(model)
+    until(model, () => phases(model).includes('Soaking'))
+    expect(triedBy(model)).toEqual([1, 5])
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.1.0': 20 })
   })
 })
 
