@@ -1,7 +1,8 @@
 // The gates in order. Each decides whether one target may pass, with the observed value and the limit. All are evaluated, even after a denial, so
 // that a permit shows everything that blocks it. Unknown never passes.
 import type { RECOVERY_EXEMPTIONS } from '#api/kinds/defender-policy.ts'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { DISRUPTIONS, type OperationPermit } from '#api/kinds/operation-permit.ts'
+import { takesAvailability } from '#api/protocol/operations.ts'
 import { blameGate } from './blame/gate.ts'
 import { builtinPolicy, type CompiledPolicy } from './compile-policy.ts'
 import type { Unit } from './unit.ts'
@@ -21,7 +22,7 @@ import type { GateContext, Question } from './question.ts'
 import { GOES_BACK, pass } from './verdict-of.ts'
 import { defined } from '#lib/defined.ts'
 
-/** The enforced policies that apply. The built-in policy if there are none. */
+/** The enforced policies that apply. The built-in policy too if none of them decides one of the operations that make a target unavailable. */
 export function policiesFor(
   all: readonly CompiledPolicy[],
   permit: OperationPermit,
@@ -29,7 +30,15 @@ export function policiesFor(
 ): readonly CompiledPolicy[] {
   const { operations } = permit.spec
   const found = all.filter((p) => p.spec.mode !== 'Audit' && p.decides(operations) && p.selects(unit))
-  return found.length === 0 ? [builtinPolicy] : found
+  const isLeftOut = operations.some((o) => takesAvailability([o]) && !found.some((p) => p.decides([o])))
+  if (found.length === 0) return [builtinPolicy]
+  return isLeftOut ? [...found, builtinPolicy] : found
+}
+
+/** Some target or operation has no enforced policy, so that the built-in one decides it. */
+export const isBuiltinInForce = (all: readonly CompiledPolicy[]): boolean => {
+  const ofAll = all.filter((p) => p.spec.mode !== 'Audit' && (p.spec.selector === undefined || p.broken !== undefined))
+  return DISRUPTIONS.some((o) => !ofAll.some((p) => p.decides([o])))
 }
 
 /** The policies in mode Audit that apply. */

@@ -5,6 +5,7 @@ import { figuresIn } from '#runtime/figures.ts'
 import { boundedLabel } from '#runtime/metrics.ts'
 import { isPlace } from './blame/cohorts.ts'
 import { builtinPolicy } from './compile-policy.ts'
+import { isBuiltinInForce } from './gates.ts'
 import { grantsOf } from './ledger.ts'
 import { Levels, budgetLimit } from './levels.ts'
 import type { Decision, PermitDecision } from './plan.ts'
@@ -69,7 +70,7 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
     budget.reset()
     over.reset()
     const enforced = snapshot.policies.filter((p) => p.spec.mode !== 'Audit')
-    for (const policy of enforced.length > 0 ? enforced : [builtinPolicy])
+    for (const policy of isBuiltinInForce(snapshot.policies) ? [builtinPolicy, ...enforced] : enforced)
       for (const { max, of, per } of policy.spec.budgets ?? []) {
         if (per !== 'cluster') continue
         const used = levels.set(policy, of, per, 'machines', '').size

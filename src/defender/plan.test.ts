@@ -800,6 +800,31 @@ test('a group approves through any of its people, each of whom counts once', () 
   expect(says(by('ada', ['sre']), by('bob', ['sre']))).toBe('Granted')
 })
 
+describe('an operation that no policy decides', () => {
+  // Of four machines the built-in policy lets one be unavailable.
+  const wish = (
+    operations: OperationPermit['spec']['operations'],
+    spec: Parameters<typeof aPolicy>[0],
+  ): SnapshotWish => ({
+    machines: machines(4),
+    permits: ['m-0', 'm-1'].map((target) => aPermit({ name: target, targets: [target], operations })),
+    ...policy(spec),
+  })
+  const second = (...args: Parameters<typeof wish>) => outcome(ask(wish(...args)))['m-1/m-1']
+  const DRAINS = { operations: ['Drain'], budgets: [{ max: 4, of: 'unavailable', per: 'cluster' }] } as const
+
+  test('is under the built-in one, alone and beside one that a policy decides', () => {
+    expect(second(['Reboot'], DRAINS)).toBe('Waiting Budget BudgetExhausted')
+    expect(second(['Drain', 'Reboot'], DRAINS)).toBe('Waiting Budget BudgetExhausted')
+  })
+
+  test('does not matter where it takes no availability, or where a policy decides all', () => {
+    expect(second(['Drain'], DRAINS)).toBe('Granted')
+    expect(second(['CleanDisk', 'Drain'], DRAINS)).toBe('Granted')
+    expect(second(['Drain', 'Reboot'], { budgets: DRAINS.budgets })).toBe('Granted')
+  })
+})
+
 describe('what was granted', () => {
   test('is in the ledger with the domains that the Defender saw, and counts in its rates', () => {
     const { ledger } = ask({ permits: [one()], machines: [aMachine({ name: 'm-0', zone: 'z', rack: 'r' })] })

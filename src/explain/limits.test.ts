@@ -63,6 +63,8 @@ test('without an enforced policy the built-in one decides too', () => {
   expect(names([])).toEqual([BUILTIN_POLICY_NAME])
   expect(names([policy({ mode: 'Audit' }, 'trial')])).toEqual([BUILTIN_POLICY_NAME, 'trial'])
   expect(names([policy({}), policy({ mode: 'Audit' }, 'trial')])).toEqual(['production', 'trial'])
+  expect(names([policy({ operations: ['Drain'] })])).toEqual([BUILTIN_POLICY_NAME, 'production'])
+  expect(names([policy({ selector: { matchLabels: { pool: 'a' } } })])).toEqual([BUILTIN_POLICY_NAME, 'production'])
 })
 
 test('a budget of the cluster counts the grants in flight, and a share is of all machines', () =>

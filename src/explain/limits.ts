@@ -3,6 +3,7 @@ import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import { builtinPolicy, type CompiledPolicy, compilePolicy } from '#defender/compile-policy.ts'
 import type { FleetView } from '#defender/fleet.ts'
+import { isBuiltinInForce } from '#defender/gates.ts'
 import { asOfMs, grantsOf } from '#defender/ledger.ts'
 import { budgetLimit, domainOf, floorLimit, Levels } from '#defender/levels.ts'
 import { RateCounter, seriesName } from '#defender/rates.ts'
@@ -33,10 +34,10 @@ export interface LimitsSeen {
   readonly now: number
 }
 
-/** The policies that decide now: if none is enforced, the built-in one also decides. */
+/** The policies that decide now, and the built-in one where it decides what no other does. */
 export function decidingPolicies(policies: readonly DefenderPolicy[]): readonly CompiledPolicy[] {
   const compiled = policies.map(compilePolicy)
-  return compiled.some((p) => p.spec.mode === 'Enforce') ? compiled : [builtinPolicy, ...compiled]
+  return isBuiltinInForce(compiled) ? [builtinPolicy, ...compiled] : compiled
 }
 
 /** A fleet with these units, only for counting. */

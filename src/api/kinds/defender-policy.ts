@@ -97,10 +97,14 @@ const spec = s.obj('The permitted disruption.', {
     ),
   ),
   operations: s.optional(
-    s.setOf('The operations that this policy applies to; all if absent.', s.choice('An operation.', DISRUPTIONS), {
-      min: 1,
-      max: 16,
-    }),
+    s.setOf(
+      'The operations that this policy applies to; all if absent. The built-in policy decides those that no policy names.',
+      s.choice('An operation.', DISRUPTIONS),
+      {
+        min: 1,
+        max: 16,
+      },
+    ),
   ),
   selector: s.optional(f.selector('Selects the targets that this policy applies to; all if absent.')),
   protect: s.optional(s.list('Targets that must not be disrupted.', protect, { max: 64 })),
@@ -237,7 +241,7 @@ const status = f.status('The observed state of the policy.', {
 })
 
 export const defenderPolicy = defineKind('DefenderPolicy', 'kdp', {
-  doc: 'Limits on disruption. Without any policy, a conservative built-in policy applies.',
+  doc: 'Limits on disruption. Where no policy applies, a conservative built-in one does.',
   spec,
   status,
   columns: [

@@ -53,7 +53,7 @@ function summary({ head, rows }: BudgetsTopic): string {
   const used = `${full === 0 ? 'Every budget has room' : `${full} without room`}, ${waits}.`
   const counts = `${head.counts.granted} granted, ${head.counts.denied} denied, ${head.counts.failed} failed since the Defender started counting.`
   const held = head.holds?.some(({ effect }) => effect === 'Freeze') === true ? 'Frozen: nothing is granted. ' : ''
-  return `${held}${used} ${counts}${head.isBuiltIn ? ' No policy is declared: the built-in one decides.' : ''}`
+  return `${held}${used} ${counts}${head.isBuiltIn ? ' The built-in policy decides where no declared one does.' : ''}`
 }
 
 const isLimit = (row: BudgetRow): row is LimitRow =>
