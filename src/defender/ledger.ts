@@ -262,6 +262,18 @@ export class WorkingLedger {
     this.#breakers.set(entry.policy, entry)
   }
 
+  breakers(): readonly BreakerEntry[] {
+    return [...this.#breakers.values()]
+  }
+
+  /** As far as there is room. */
+  inheritRate(from: string, to: string): void {
+    const before = this.rates.size
+    const room = Math.min(MAX_RATES - before, Math.floor((MAX_LEDGER_BYTES - this.#bytes) / BUCKET_BYTES))
+    this.rates.inherit(from, to, Math.max(0, room))
+    this.#bytes += (this.rates.size - before) * BUCKET_BYTES
+  }
+
   /** Drops the breakers of deleted policies. */
   keepBreakers(policies: ReadonlySet<string>): void {
     for (const [name, entry] of this.#breakers) {

@@ -6,6 +6,7 @@ import { nextPermitPhase, type PermitPhase } from '#api/protocol/permit.ts'
 import { type RefusedAlternate, refusedAlternates } from './alternates.ts'
 import { isPresent, latched } from './blame/latch.ts'
 import { breakerAt } from './breaker.ts'
+import { inheritCounts } from './renamed-policies.ts'
 import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
 import { holdsOn } from './holds.ts'
 import { WorkingLedger } from './ledger.ts'
@@ -44,6 +45,8 @@ export type Decide = (snapshot: Snapshot, before: LedgerSpec | undefined, option
 
 export const decide: Decide = (snapshot, before, { now, leader }) => {
   const ledger = new WorkingLedger(before, now)
+  // Before the breakers of deleted policies go.
+  inheritCounts(ledger, snapshot.policies)
   advanceBreakers(ledger, snapshot.policies)
   ledger.blames = latched(ledger.blames, snapshot.suspicions, {
     now,

@@ -40,6 +40,9 @@ export interface Series {
 export const seriesName = (policy: string, window: RateWindow, per: Bucket['per']): string =>
   `${policy}/${window}.${per}`
 
+/** The policy of a series. Names of policies have no slash. */
+export const policyOf = (series: string): string => series.slice(0, series.lastIndexOf('/'))
+
 const rateKey = (policy: string, domain: string): string => `${policy}\n${domain}`
 
 /** The buckets of a ledger during one decision. */
@@ -84,6 +87,23 @@ export class RateCounter {
     const list = this.#bySeries.get(rateKey(series.policy, series.domain)) ?? []
     if (current !== undefined) list[list.indexOf(current)] = { ...current, count: current.count + 1 }
     else this.#put({ ...series, slot: this.#slot(series.window), count: 1 })
+  }
+
+  /** Names of all series. */
+  policies(): readonly string[] {
+    return [...new Set([...this.#bySeries.values()].flatMap(([first]) => first?.policy ?? []))]
+  }
+
+  /** What one series has counted counts in another one too, where that has counted less. Adds at most so many entries. */
+  inherit(from: string, to: string, most: number): void {
+    let left = most
+    for (const bucket of [...this.#bySeries.values()].flat().filter((b) => b.policy === from)) {
+      const list = this.#bySeries.get(rateKey(to, bucket.domain)) ?? []
+      const index = list.findIndex((b) => b.slot === bucket.slot)
+      const found = list[index]
+      if (found !== undefined) list[index] = { ...found, count: Math.max(found.count, bucket.count) }
+      else if (left-- > 0) this.#put({ ...bucket, policy: to })
+    }
   }
 
   /** It was counted at that time and did not happen. */
