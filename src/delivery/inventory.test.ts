@@ -24,7 +24,7 @@ test('an inventory is cut into valid shards of at most 2,000 references and put 
   ])
   const validator = createValidator()
   for (const shard of shards) expect(validator.problems(kind, shard)).toEqual([])
-  expect(inventoryRefs(shards.toReversed(), owner)).toEqual(refs(2 * MAX_REFS + 1))
+  expect(inventoryRefs(shards.toReversed(), owner, new Set())).toEqual(refs(2 * MAX_REFS + 1))
 })
 
 test('nothing is written when nothing changed, and one shard when one object did', () => {
@@ -61,5 +61,5 @@ test('shards that are not needed any more are removed, those of others are not o
   expect(shardWrites([...shards, other], owner, refs(3), mark).remove).toEqual([
     'kubenode-system.fleet.machines.member-1',
   ])
-  expect(inventoryRefs([other], owner)).toEqual([])
+  expect(inventoryRefs([other], owner, new Set())).toEqual([])
 })

@@ -9,7 +9,7 @@ import { shortDigest } from './desired.ts'
 import { compareRefs, refText, type InventoryRef, type ObjectRef } from './object-ref.ts'
 import { isDelete, isWrite } from './operation.ts'
 import type { ClusterPlan } from './plan.ts'
-import { isOwn, isUndivided, type InventoryOwner } from './targets.ts'
+import { isOfOtherCluster, isOwn, isUndivided, type InventoryOwner } from './targets.ts'
 
 export interface InventoryMark {
   readonly commit: string
@@ -35,9 +35,20 @@ export function baselineIn(shards: readonly Inventory[], owner: InventoryOwner):
 export const shardName = ({ source, track, target }: InventoryOwner, shard: number): string =>
   `${source.replace('/', '.')}.${track}.${target.toLowerCase()}-${shard}`
 
-/** Ignores shards of other sources, tracks or targets. */
-export function inventoryRefs(shards: readonly Inventory[], owner: InventoryOwner): readonly InventoryRef[] {
-  const refs = shards.filter(({ spec }) => isOwn(owner, spec)).flatMap(({ spec }) => spec.refs)
+/**
+ * Ignores shards of other sources, tracks or targets. Of what another Cluster applied to the same server, only what is declared now counts: a Cluster that leaves
+ * the fleet, or gets another name, keeps the rest. `declared`: by `refText`.
+ */
+export function inventoryRefs(
+  shards: readonly Inventory[],
+  owner: InventoryOwner,
+  declared: ReadonlySet<string>,
+): readonly InventoryRef[] {
+  const refs = shards
+    .filter(({ spec }) => isOwn(owner, spec))
+    .flatMap(({ spec }) =>
+      isOfOtherCluster(owner, spec) ? spec.refs.filter((ref) => declared.has(refText(ref))) : spec.refs,
+    )
   return [...new Map(refs.map((ref) => [refText(ref), ref])).values()].toSorted(compareRefs)
 }
 

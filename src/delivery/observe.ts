@@ -66,8 +66,8 @@ export async function observeCluster(connection: ClusterConnection, order: Obser
   const { owner, desired, rejected, declaredIn, replaces = [], elsewhere, skips = () => false, now, signal } = order
   const call = signal === undefined ? {} : { signal }
   const shards = await listAll(connection.program, inventory, call)
-  const own = inventoryRefs(shards, owner)
   const named = new Set([...desired, ...rejected].map(({ ref }) => refText(ref)))
+  const own = inventoryRefs(shards, owner, named)
   const belongs = belongsTo({ shards, owner, replaces, desired: named, declaredIn })
   const takeOver = { replaces, elsewhere, belongs }
   const refs = uniqueRefs([...own, ...takenRefs(shards, owner, takeOver)])

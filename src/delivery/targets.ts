@@ -34,6 +34,10 @@ const isOfTrack = ({ source, track }: InventoryOwner, spec: Spec): boolean =>
 export const isOwn = (owner: InventoryOwner, spec: Spec): boolean =>
   isOfTrack(owner, spec) && spec.target === owner.target
 
+/** The server was registered under another name. Older releases did not record the name. */
+export const isOfOtherCluster = ({ cluster }: InventoryOwner, spec: Spec): boolean =>
+  cluster !== undefined && spec.cluster !== undefined && spec.cluster !== cluster
+
 /** Written by a release that kept one Inventory for both targets. */
 export const isUndivided = (owner: InventoryOwner, spec: Spec): boolean =>
   isOfTrack(owner, spec) && spec.target === undefined

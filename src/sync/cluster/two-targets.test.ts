@@ -172,6 +172,25 @@ describe('a hub that is its own member', () => {
   })
 })
 
+describe('a cluster that a commit registers under another name', () => {
+  const as = (cluster: string) => ({
+    owner: { source: 'kubenode-system/fleet', track: 'main', target: 'Member' as const, cluster },
+  })
+  const before: Commit = { hub: [], member: [aSet('base'), aConfig('of-a'), aConfig('both')] }
+  const after: Commit = { hub: [], member: [aSet('base'), aConfig('of-b'), aConfig('both')] }
+
+  test('keeps what only the old name declares, as the plan says, and loses what the new name declared once', async () => {
+    const w = world()
+    await w.pass('Member', before, 1, as('a'))
+    const { plan } = await w.pass('Member', after, 2, as('b'))
+    expect(plan?.operations.filter((o) => o.kind === 'Delete')).toEqual([])
+    expect(await w.there()).toEqual(new Set([...names(before.member), ...names(after.member)]))
+    expect(listed(await w.shards(), 'Member')).toEqual(names(after.member))
+    await w.pass('Member', { hub: [], member: [aSet('base')] }, 3, as('b'))
+    expect(await w.there()).toEqual(names([aSet('base'), aConfig('of-a')]))
+  })
+})
+
 describe('an Inventory of a release that kept one for both', () => {
   const orders = [
     ['Hub', 'Member'],
