@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
-import { differenceOf, hasDifference } from './difference.ts'
+import { differenceOf, hasDifference, noteTexts } from './difference.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { defined } from '#lib/defined.ts'
@@ -189,6 +189,33 @@ test('encrypted values show as a hash that tells whether they change in this pla
   // The same values next to a different one.
   expect(first[0]?.before).not.toBe(other[0]?.before)
   expect(shown(secret({ a: '1', b: '1' }), secret({ a: '2', b: '1' }))).toEqual(first)
+})
+
+describe('a FleetSource', () => {
+  const source = (spec: object): KubeObject => ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'FleetSource',
+    metadata: { name: 'fleet', namespace: 'kubenode-system' },
+    spec: { url: 'https://git.example.org/fleet.git', ref: { branch: 'main' }, path: '.', interval: '1m', ...spec },
+  })
+  const notes = (spec: object) =>
+    differenceOf(targets({ hub: [source({})] }), targets({ hub: [source(spec)] })).flatMap(noteTexts)
+
+  test.each([
+    ['path', { path: 'fleet' }, 'spec.path'],
+    ['branch', { ref: { branch: 'next' } }, 'spec.ref.branch'],
+    ['tag in place of a branch', { ref: { tag: 'v1' } }, 'spec.ref'],
+    ['repository', { url: 'https://git.example.org/other.git' }, 'spec.url'],
+  ])('that reads another %s may declare everything anew, which the plan says in words', (_, spec, path) => {
+    expect(notes(spec)).toEqual([expect.stringContaining('reads from another place (')])
+    expect(notes(spec)[0]).toContain(path)
+    expect(notes(spec)[0]).toContain('deletes in all its clusters what is not')
+  })
+
+  test('that only reads more often has nothing to say', () => expect(notes({ interval: '5m' })).toEqual([]))
+
+  test('that is new has nothing to say', () =>
+    expect(differenceOf(targets({}), targets({ hub: [source({})] })).flatMap(noteTexts)).toEqual([]))
 })
 
 describe('a cluster whose Cluster a commit takes out of the hub', () => {

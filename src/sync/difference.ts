@@ -1,5 +1,6 @@
 // What changes from one rendering to another: cluster by cluster, object by object, field by field. Pure. Never contains values of Secrets.
 import { createHmac } from 'node:crypto'
+import { API_GROUP } from '#api/kind.ts'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { defined } from '#lib/defined.ts'
 import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
@@ -97,11 +98,24 @@ const leftDifference = (cluster: string, before: RenderedTarget | undefined): Cl
   isLeft: true,
 })
 
-/** As text for users. */
-export const leftText = ({ isLeft }: ClusterDifference): readonly string[] =>
-  isLeft === true
+/** What the fields alone do not tell, as text for users. */
+export const noteTexts = ({ isLeft, changes }: ClusterDifference): readonly string[] => [
+  ...(isLeft === true
     ? ['leaves the fleet: its machines and all its objects stay as they are, and no commit changes them any more']
-    : []
+    : []),
+  ...changes.flatMap(readsElsewhere),
+]
+
+/** Where a source finds what it declares. */
+const PLACE = /^spec\.(url|path|ref)(\.|$)/
+
+function readsElsewhere({ change, ref, object, fields }: ObjectChange): readonly string[] {
+  const places = fields.filter(({ path }) => PLACE.test(path)).map(({ path }) => path)
+  if (change !== 'changed' || ref.group !== API_GROUP || ref.kind !== 'FleetSource' || places.length === 0) return []
+  return [
+    `${object} reads from another place (${places.join(', ')}): sync then declares what is there, which this plan does not show, and deletes in all its clusters what is not, within the prune guard`,
+  ]
+}
 
 export const hasDifference = (all: readonly ClusterDifference[]): boolean => all.some((d) => d.changes.length > 0)
 

@@ -6,7 +6,7 @@ import type { CertainPlan, DiffLine, PlannedClusters, PlannedObject, PredictedPl
 import { withReadableNames } from '#explain/readable-names.ts'
 import { levelOf } from '#declared/problem.ts'
 import type { Commit } from '#sync/git/repository.ts'
-import { type ClusterDifference, leftText, type ObjectChange } from '#sync/difference.ts'
+import { type ClusterDifference, noteTexts, type ObjectChange } from '#sync/difference.ts'
 import { problemText } from '#sync/render/problems.ts'
 import { contentLines, type ContentLine } from '#forecast/plan/content.ts'
 import type { MadePlan } from '#forecast/plan/make-plan.ts'
@@ -44,7 +44,7 @@ export function certainPlan(made: MadePlan, about: AboutCommit): CertainPlan {
     ...defined({ signature: about.signature }),
     red: redLines(made),
     orange: [
-      ...shown.flatMap((d) => leftText(d).map((text) => `${d.cluster} ${text}`)),
+      ...shown.flatMap((d) => noteTexts(d).map((text) => `${d.cluster} ${text}`)),
       ...loosenedLines(loosened).map(
         ({ objects, clusters, text }) =>
           `Loosens ${someOf(objects, MOST_NAMED)} in ${someOf(clusters, MOST_NAMED)}: ${text}`,

@@ -3,7 +3,7 @@ import { type CommitTitle, shortCommit } from '#api/protocol/commit-title.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { shortened } from '#lib/shortened.ts'
-import { type ClusterDifference, leftText, type ObjectChange } from '#sync/difference.ts'
+import { type ClusterDifference, noteTexts, type ObjectChange } from '#sync/difference.ts'
 import type { ClusterPrediction } from '../predict.ts'
 import type { Loosened } from '../loosened/loosened.ts'
 import type { OneWay } from '../one-way.ts'
@@ -240,7 +240,7 @@ function lossLines(difference: ClusterDifference, named: (l: readonly string[]) 
       : [`- ✖ **${counted(machines, 'machine')}** in ${code(cluster)}: ${named([...ofSets, ...single])}`]),
     ...uncountedTexts(difference).map((text) => `- ✖ in ${code(cluster)}: ${escaped(text)}`),
     ...(objects.length === 0 ? [] : [`- ✖ in ${code(cluster)}: ${named(objects)}`]),
-    ...leftText(difference).map((left) => `- ⚠ ${code(cluster)} ${left}`),
+    ...noteTexts(difference).map((left) => `- ⚠ ${code(cluster)} ${left}`),
   ]
 }
 

@@ -4,7 +4,7 @@ import { printableLine, shownLine } from '#lib/printable.ts'
 import {
   type ClusterDifference,
   type FieldChange,
-  leftText,
+  noteTexts,
   type MachineChanges,
   type ObjectChange,
 } from '#sync/difference.ts'
@@ -165,7 +165,7 @@ function groupText(group: readonly ClusterDifference[], style: PlanStyle): strin
   return [
     '',
     printableLine(`${group.map((d) => d.cluster).join(', ')}: ${counts}${each}`),
-    ...leftText(difference).map((line) => paint('warn', printableLine(`  ! ${line}`))),
+    ...noteTexts(difference).map((line) => paint('warn', printableLine(`  ! ${line}`))),
     ...changesText(changes, style).map(painted),
     ...problemsText(problems).map(painted),
     ...keptText(machines).map(printableLine),
