@@ -43,7 +43,7 @@ import { UNINSTALL_HOLD, withoutMark } from './uninstall/mark.ts'
 import { writeReleased } from './write.ts'
 
 /** Requests in flight. */
-const PARALLEL = 8
+export const PARALLEL = 8
 
 export interface ActOptions {
   /** Whether each workload must be ready before the next one changes. */

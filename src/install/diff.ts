@@ -1,11 +1,15 @@
 // What a release would change in a cluster, field by field, from the server's dry run, so that server defaults do not count as differences.
+import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
+import { inParallel } from '#lib/pool.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { PARALLEL } from './act.ts'
 import type { InstallContext } from './context.ts'
 import type { InstallPlan } from './plan.ts'
+import { VERSION_LABEL } from './release.ts'
 import { writeReleased } from './write.ts'
 
 const namespaceType = coreKind('Namespace')
@@ -18,6 +22,8 @@ const OF_SERVER: ReadonlySet<string> = new Set([
   'uid',
   'creationTimestamp',
 ])
+/** Every object of a release has it: shown for each, it hides what changes. */
+const OF_EACH_RELEASE = `.metadata.labels.${VERSION_LABEL}`
 const MAX_VALUE = 120
 const MOST_FIELDS = 40
 
@@ -53,35 +59,69 @@ const cut = (text: string | undefined): string =>
 /** Lines such as `  .spec.replicas: 2 → 3`. */
 export function differences(before: KubeObject, after: KubeObject): readonly string[] {
   const [a, b] = [leavesOf(withoutServerFields(before)), leavesOf(withoutServerFields(after))]
-  const paths = [...new Set([...a.keys(), ...b.keys()])].filter((p) => a.get(p) !== b.get(p)).toSorted()
+  const isChanged = (p: string) => p !== OF_EACH_RELEASE && a.get(p) !== b.get(p)
+  const paths = [...new Set([...a.keys(), ...b.keys()])].filter(isChanged).toSorted()
   const lines = paths.slice(0, MOST_FIELDS).map((p) => `  ${p}: ${cut(a.get(p))} → ${cut(b.get(p))}`)
   return paths.length > MOST_FIELDS ? [...lines, `  and ${paths.length - MOST_FIELDS} more`] : lines
 }
 
-/** One block per object that would change. Writes nothing. */
-export async function diffOf(context: InstallContext, plan: InstallPlan): Promise<readonly string[]> {
-  const { client, types } = context
-  const lines: string[] = []
-  const missing = new Set<string>()
-  for (const object of plan.phases.flatMap((p) => p.groups.flat())) {
-    const { namespace, name = '' } = object.metadata
-    const text = refText(refOf(object))
-    const type = await types.of(object.apiVersion, object.kind)
-    const live = await client.get(type, { name, ...defined({ namespace }) })
-    if (live === undefined) lines.push(`+ ${text}`)
-    // A server cannot dry-run in a namespace that does not exist.
-    if (namespace !== undefined && (await isMissing(context, namespace, missing))) continue
-    const tried = await writeReleased(context, object, { dryRun: true })
-    const changes = live === undefined ? [] : differences(live, tried)
-    if (changes.length > 0)
-      lines.push(`~ ${text}`, ...(object.kind === 'Secret' ? ['  (values of a Secret)'] : changes))
-  }
-  return [...lines, ...plan.prunes.map(({ ref }) => `- ${refText(ref)}`)]
+interface ObjectDiff {
+  /** One block, for an object that would be created or changed. */
+  readonly lines: readonly string[]
+  /** The object differs in the version of the release alone, which all of them carry. */
+  readonly isOnlyVersion?: true
 }
 
-async function isMissing({ client }: InstallContext, name: string, missing: Set<string>): Promise<boolean> {
-  if (missing.has(name)) return true
-  if ((await client.get(namespaceType, { name })) !== undefined) return false
-  missing.add(name)
-  return true
+/** A block per object that would change, and counts of the others. Empty if nothing would. Writes nothing. */
+export async function diffOf(context: InstallContext, plan: InstallPlan): Promise<readonly string[]> {
+  const objects = plan.phases.flatMap((p) => p.groups.flat())
+  const namespaces = namespaceReader(context)
+  const found: ObjectDiff[] = []
+  await inParallel(objects.entries(), PARALLEL, async ([at, object]) => {
+    found[at] = await objectDiff(context, object, namespaces)
+  })
+  const onlyVersion = found.filter((d) => d.isOnlyVersion).length
+  const same = found.filter((d) => d.lines.length === 0).length - onlyVersion
+  const lines = [...found.flatMap((d) => d.lines), ...plan.prunes.map(({ ref }) => `- ${refText(ref)}`)]
+  if (lines.length === 0 && onlyVersion === 0) return []
+  return [
+    ...lines,
+    ...(onlyVersion === 0 ? [] : [`~ ${counted(onlyVersion, 'object')} with the label of the version alone`]),
+    ...(same === 0 ? [] : [`  ${counted(same, 'object')} unchanged`]),
+  ]
+}
+
+async function objectDiff(
+  context: InstallContext,
+  object: KubeObject,
+  isMissing: (namespace: string) => Promise<boolean>,
+): Promise<ObjectDiff> {
+  const { client, types } = context
+  const { namespace, name = '' } = object.metadata
+  const text = refText(refOf(object))
+  const type = await types.of(object.apiVersion, object.kind)
+  const live = await client.get(type, { name, ...defined({ namespace }) })
+  const created = live === undefined ? [`+ ${text}`] : []
+  // A server cannot dry-run in a namespace that does not exist.
+  if (namespace !== undefined && (await isMissing(namespace))) return { lines: created }
+  const tried = await writeReleased(context, object, { dryRun: true })
+  const changes = live === undefined ? [] : differences(live, tried)
+  if (changes.length === 0)
+    return {
+      lines: created,
+      ...(live !== undefined && versionOf(live) !== versionOf(tried) && { isOnlyVersion: true }),
+    }
+  return { lines: [`~ ${text}`, ...(object.kind === 'Secret' ? ['  (values of a Secret)'] : changes)] }
+}
+
+const versionOf = ({ metadata }: KubeObject): string | undefined => metadata.labels?.[VERSION_LABEL]
+
+/** Each is read once. */
+function namespaceReader({ client }: InstallContext): (name: string) => Promise<boolean> {
+  const read = new Map<string, Promise<boolean>>()
+  return (name) => {
+    const known = read.get(name) ?? client.get(namespaceType, { name }).then((found) => found === undefined)
+    read.set(name, known)
+    return known
+  }
 }
