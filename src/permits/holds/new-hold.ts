@@ -6,6 +6,7 @@ import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import type { ErrorMessage } from '#lib/error-table.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { newHoldErrors } from './new-hold-errors.ts'
 
 export type HoldTarget = OperationalHold['spec']['target']
 
@@ -26,9 +27,20 @@ interface NewHold {
   readonly refuse: (facts: { readonly length: string }) => ErrorMessage
 }
 
-export function newHold(hold: NewHold, { reason, for: length, author }: HoldTexts, now: number): OperationalHold {
+/** Limit of the kind. */
+const LONGEST_REASON = 512
+
+function reasonOf(text: string): string {
+  const reason = text.trim()
+  if (reason === '') throw new KubeNodeError(newHoldErrors.KN1002_holdReason())
+  if (reason.length <= LONGEST_REASON) return reason
+  throw new KubeNodeError(newHoldErrors.KN1002_holdReasonTooLong({ count: reason.length, most: LONGEST_REASON }))
+}
+
+export function newHold(hold: NewHold, { reason: text, for: length, author }: HoldTexts, now: number): OperationalHold {
   const { name, target, effect, to, longestMs, refuse } = hold
   const ms = durationMs(length)
+  const reason = reasonOf(text)
   if (ms === undefined || ms <= 0 || ms > longestMs) throw new KubeNodeError(refuse({ length: JSON.stringify(length) }))
   return {
     apiVersion: API_GROUP_VERSION,

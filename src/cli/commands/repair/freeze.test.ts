@@ -37,6 +37,13 @@ test.each(['', '0s', 'soon', '31d'])('a freeze for %j is refused by number', (le
   expect(() => freezeHold({ ...request, for: length }, NOW)).toThrow(/^KN1002/)
 })
 
+test.each(['', ' ', 'x'.repeat(513)])(
+  'a freeze with the reason %j is refused by number, before any request',
+  (reason) => {
+    expect(() => freezeHold({ ...request, reason }, NOW)).toThrow(/^KN1002: cannot place a hold with/)
+  },
+)
+
 test('freezing twice is freezing once; thawing takes back ours and names the others', async () => {
   const client = fakeClient()
   await placeHold(client, freezeHold(request, NOW))
