@@ -26,10 +26,15 @@ export function restore(io: Io, from: string, data: string): void {
 /** With `from`: checks this backup instead of the folder. */
 export function check(io: Io, data: string, from: string | undefined): void {
   const file = from ?? join(data, OBJECTS)
-  print(io, file, checkData(file))
+  print(io, file, checkData(file), from === undefined ? REPAIR : ANOTHER)
 }
 
-function print(io: Io, file: string, { format, revision, objects, counts, problems }: DataReport): void {
+const REPAIR = 'restore a backup into an empty folder with kubenode apiserver restore'
+const ANOTHER =
+  'do not restore it: check an earlier one, or write a new one with kubenode apiserver backup while the server still runs'
+
+function print(io: Io, file: string, report: DataReport, next: string): void {
+  const { format, revision, objects, counts, problems } = report
   io.out(`format    ${format}\nrevision  ${revision}\nobjects   ${objects}\n`)
   for (const [resource, n] of counts) io.out(`  ${String(n).padStart(7)}  ${printable(resource.replace(/^\//, ''))}\n`)
   if (problems.length === 0) {
@@ -37,6 +42,6 @@ function print(io: Io, file: string, { format, revision, objects, counts, proble
     return
   }
   for (const problem of problems) io.err(shownLine(problem))
-  io.err(`${file} is damaged; restore a backup into an empty folder with kubenode apiserver restore\n`)
+  io.err(`${file} is damaged; ${next}\n`)
   throw new Exit(EXIT_DIFFERENT)
 }

@@ -126,6 +126,11 @@ describe('exit codes', () => {
       code: 1,
       err: expect.stringContaining('is damaged; restore a backup'),
     })
+    // A damaged backup is not what helps.
+    expect(kubenode('check', '--from', file)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is damaged; do not restore it'),
+    })
     expect(kubenode('check', '--data', join(folder, 'none'))).toMatchObject({
       code: 2,
       err: expect.stringMatching(/^KN6111: /),
