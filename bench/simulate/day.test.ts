@@ -36,9 +36,9 @@ test.each([
   {
     scenario: bad,
     seed: 1,
-    slices: 51,
+    slices: 56,
     repairs: 6,
-    digest: 'e7fa736bd9ab44c65df0cc1d6e79c9cd0a92c4bb80281f4af3d8403483553b63',
+    digest: 'c364c0fd88207b1092deb65b88ce6de17a7389d7c1378917c02c7ae1787dead9',
   },
   {
     scenario: cloudy,
