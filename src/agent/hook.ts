@@ -1,5 +1,5 @@
-// Runs a component's hook: a program with arguments, no shell, with a time limit. One that not even a kill
-// ends is left behind, so that the other components go on.
+// Runs a component's hook: a program with arguments, no shell, with a time limit. One that not even a kill ends is left behind, so that the other components
+// continue.
 import { existsSync } from 'node:fs'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'

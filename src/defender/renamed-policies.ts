@@ -9,7 +9,7 @@ type Counts = Pick<WorkingLedger, 'rates' | 'breaker' | 'setBreaker' | 'breakers
 
 /**
  * From policies that decide the same operations on the same targets: they count the same grants, and differ only where one is younger. And, for a policy that has
- * counted nothing yet, from those that are gone: nothing says any more what they selected, so their counts are taken for its own until they leave their windows.
+ * counted nothing yet, from deleted ones: nothing says any more what they selected, so their counts are taken for its own until they leave their windows.
  */
 export function inheritCounts(ledger: Counts, policies: readonly CompiledPolicy[]): void {
   const all = [builtinPolicy, ...policies]

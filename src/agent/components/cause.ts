@@ -25,7 +25,7 @@ export function causeOf(error: unknown, otherwise: Reason, onDisk = otherwise): 
 /** These pass once there is room or another disk. The others may come from where the version wants to be, and would fail on every host. */
 const OF_FAILING_DISKS: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EIO'])
 
-/** Why a switch cannot go on. A failing disk is no evidence against the version. */
+/** Why a switch cannot continue. A failing disk is no evidence against the version. */
 export function switchCause(error: unknown): Cause {
   const isDisk = error instanceof Error && 'code' in error && OF_FAILING_DISKS.has(error.code)
   return causeOf(error, 'InstallFailed', isDisk ? 'HostUnsuitable' : 'InstallFailed')

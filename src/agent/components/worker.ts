@@ -45,7 +45,7 @@ const READS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'Read
 /** These may end in a switch that is postponed. */
 const SWITCHES: ReadonlySet<ComponentAction['kind']> = new Set(['Switch', 'ContinueSwitch', 'RollBack'])
 /** Another version is tried at once, whatever failed before it. */
-const nameOf = (action: ComponentAction): string =>
+const actionName = (action: ComponentAction): string =>
   action.kind === 'Stage' || action.kind === 'Switch' ? `${action.kind}: ${action.reason}` : action.kind
 
 export class ComponentWorker {
@@ -293,7 +293,7 @@ export class ComponentWorker {
     }
     // Observing changes nothing: the wait continues until an action is done.
     const isRead = READS.has(plan.action.kind)
-    this.#trying = nameOf(plan.action)
+    this.#trying = actionName(plan.action)
     const delayMs = isRead ? 0 : this.#actions.leftMs(this.#trying)
     if (delayMs > 0) return this.#later(delayMs)
     this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })

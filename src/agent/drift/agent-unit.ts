@@ -1,5 +1,5 @@
-// Keeps the systemd unit that starts the agent: without it the host would have no agent after its next boot, and nothing would say so before. Puts it back
-// like a file of a component. Whoever removes it again and again wins, and so does one who masks it.
+// Keeps the systemd unit that starts the agent: without it the host would have no agent after its next boot, and nothing would report that before. Restores
+// it like a file of a component. A program that removes it again and again wins, and so does a user who masks it.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -30,7 +30,7 @@ interface KnownUnit {
 
 const EVERY_MS = 60_000
 const KEY = 'unit'
-/** Any other unit of this name is somebody else's, or removes an agent that has left. */
+/** Any other unit of this name belongs to another program, or removes an agent that has left. */
 const RUNS_AGENT = /^ExecStart=.*\/supervisor\.mjs\s/m
 const MASKED = '/dev/null'
 
