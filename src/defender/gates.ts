@@ -30,7 +30,10 @@ export function policiesFor(
 ): readonly CompiledPolicy[] {
   const { operations } = permit.spec
   const found = all.filter((p) => p.spec.mode !== 'Audit' && p.decides(operations) && p.selects(unit))
-  const isLeftOut = operations.some((o) => takesAvailability([o]) && !found.some((p) => p.decides([o])))
+  // A cordon comes with each drain and reboot, and under the policies of these.
+  const isLeftOut = operations.some(
+    (o) => o !== 'Cordon' && takesAvailability([o]) && !found.some((p) => p.decides([o])),
+  )
   if (found.length === 0) return [builtinPolicy]
   return isLeftOut ? [...found, builtinPolicy] : found
 }

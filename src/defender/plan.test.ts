@@ -821,6 +821,7 @@ describe('an operation that no policy decides', () => {
   test('does not matter where it takes no availability, or where a policy decides all', () => {
     expect(second(['Drain'], DRAINS)).toBe('Granted')
     expect(second(['CleanDisk', 'Drain'], DRAINS)).toBe('Granted')
+    expect(second(['Cordon', 'Drain'], DRAINS)).toBe('Granted')
     expect(second(['Drain', 'Reboot'], { budgets: DRAINS.budgets })).toBe('Granted')
   })
 })
