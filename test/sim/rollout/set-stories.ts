@@ -232,6 +232,32 @@ export const nodeDeleted: Story = {
   ],
 }
 
+/** The rollout completes and the machine gets its components again: its own slice has switched, so another slice of the same step installs them. */
+export const ordersEmptied: Story = {
+  name: 'the components of a machine are taken out of its spec while its step is inspected',
+  phases: (agents) => [
+    { name: 'begin', act: (_, g) => g.plantFleet(agents()) },
+    {
+      name: 'forward, and one machine is emptied by hand',
+      act: (w) => {
+        declare(w, '1.1.0')
+        const inspected = () => {
+          const { status } = (w.fake.peek(machineComponentSet, { name: SET }) ?? {}) as Partial<MachineComponentSet>
+          return (status?.slices ?? []).find(({ phase, step }) => step > 0 && phase === 'Inspecting')?.machines[0]
+        }
+        onceSo(
+          w,
+          () => inspected() !== undefined,
+          () => {
+            const name = inspected()
+            if (name !== undefined) w.fake.poke(machineType, { name }, { spec: { components: null } })
+          },
+        )
+      },
+    },
+  ],
+}
+
 export const setStories: readonly Story[] = [
   comesAgain,
   canaryAmongEdits,
@@ -240,4 +266,5 @@ export const setStories: readonly Story[] = [
   lostPermits,
   nodeDeleted,
   canaryAndBump,
+  ordersEmptied,
 ]

@@ -153,10 +153,13 @@ export const isOpen = (phase: SlicePhase): boolean => OPEN.has(phase)
 /** Its machines may get orders. */
 export const isOpenForSwitch = (phase: SlicePhase): boolean => phase === 'AwaitingPermit' || phase === 'Switching'
 
-/** The open slice that names the machine and gives it a version that its set still wants. */
+/**
+ * The open slice that names the machine and gives it a version that its set still wants. The latest one: a machine that lost its version while its slice is
+ * inspected gets another slice, and only that one has a permit.
+ */
 export function openSlice(input: Pick<DesiredInput, 'machine'>, claim: Claim, name: string): Slice | undefined {
   if (!claim.isCurrent) return undefined
-  return claim.slices.find(
+  return claim.slices.findLast(
     (w) =>
       w.component === name && isOpen(w.phase) && isActiveIn(w, input.machine) && versionOfSlice(claim, w) !== undefined,
   )

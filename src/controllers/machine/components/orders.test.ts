@@ -88,6 +88,18 @@ describe('the order to switch', () => {
     })
   })
 
+  test('is given for the second slice of a machine whose first one is inspected', () => {
+    const [second] = claim('Switching').slices
+    const slices = [
+      { ...second, phase: 'Inspecting', permit: 'p-0', startedAt: '2026-01-05T00:00:00Z' },
+      { ...second, number: 1, startedAt: '2026-01-05T00:01:00Z' },
+    ] as Claim['slices']
+    const prepared = { ...order, slice: '2026-01-05T00:00:00Z' }
+    const input = { ...ready, components: [prepared], claims: [{ ...claim('Switching'), slices }] }
+    const of = { slice: '2026-01-05T00:01:00Z', switch: { attempt: 2, permit: 'p' } }
+    expect(planOrders(input).components).toEqual([{ ...order, ...of }])
+  })
+
   test.each<[string, Partial<OrderInput>, string]>([
     ['is given for a slice that switches', { claims: [claim('Switching')] }, 'given'],
     ['is not given before the slice asks', { claims: [claim('Planned')] }, 'none'],
