@@ -33,7 +33,8 @@ export async function attentionNote(
   client: Pick<KubeClient, 'list'>,
 ): Promise<string | undefined> {
   const kinds = new Set(wanted.map(({ type }) => type.kind))
-  const observed = await readObserved('', client, () => Promise.resolve([]), WITHIN_MS).catch(() => undefined)
+  const now = () => systemClock.now()
+  const observed = await readObserved('', client, () => Promise.resolve([]), now, WITHIN_MS).catch(() => undefined)
   if (observed?.state !== 'Connected') return undefined
   const own = worstFirst(attentionOf([observed], systemClock.now())).filter(({ object }) => kinds.has(object.kind))
   const acting = own.filter(({ weight }) => weight === 'Act')

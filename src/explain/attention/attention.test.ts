@@ -607,12 +607,13 @@ describe('what was called well', () => {
   })
 
   test('agents that miss heartbeats are told before they count as silent, and those that do are not told twice', () => {
-    const heartbeats = new Map([
+    const renewed = new Map([
       ['m-1', NOW - 30_000],
       ['m-2', NOW - 26_000],
       ['m-3', NOW - 5_000],
       ['m-4', NOW - 60_000],
     ])
+    const heartbeats = { renewed, readAt: NOW }
     const machines = [machine('m-1'), machine('m-2'), machine('m-3'), machine('m-4', { silent: 'Yes' }), machine('m-5')]
     const findings = found(cluster('prod', { machines }, { heartbeats }))
     expect(told(findings)).toEqual([
@@ -622,6 +623,11 @@ describe('what was called well', () => {
     expect(findings.at(-1)).toMatchObject({ since: NOW - 30_000, cause: 'machines/late' })
     const calm = cluster('prod', { machines: [machine('m-1')] }, { heartbeats })
     expect(summary(calm).sentence).toBe('Nothing needs attention; no heartbeat from 1 machine.')
+  })
+
+  test('agents that were in time when they were read are not late because another cluster made the reader wait', () => {
+    const heartbeats = { renewed: new Map([['m-1', NOW - 40_000]]), readAt: NOW - 31_000 }
+    expect(found(cluster('prod', { machines: [machine('m-1')] }, { heartbeats }))).toEqual([])
   })
 
   test('a repair that a hold stops is told by the hold alone', () => {

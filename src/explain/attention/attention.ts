@@ -64,7 +64,7 @@ function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now
     ...repairs.findings,
     ...acceptanceFindings(cluster),
     ...machineFindings(cluster, repairs.nodes),
-    ...lateFindings(cluster, now),
+    ...lateFindings(cluster),
     ...nodeFindings(cluster, repairs.conditions),
     ...maintenanceFindings(cluster, now),
     ...gapFindings(cluster),

@@ -131,13 +131,10 @@ export function machineFindings(cluster: ObservedCluster, repaired: ReadonlySet<
 }
 
 /** Machines whose status may be out of date, before their agents count as silent. */
-export function lateFindings(
-  { name: cluster, list, heartbeats }: ObservedCluster,
-  now: number,
-): readonly FleetFinding[] {
+export function lateFindings({ name: cluster, list, heartbeats }: ObservedCluster): readonly FleetFinding[] {
   if (heartbeats === undefined) return []
   const late = list('machines').flatMap(({ metadata: { name = '' }, state }) => {
-    const since = lateSince(state, heartbeats.get(name), now)
+    const since = lateSince(state, heartbeats.renewed.get(name), heartbeats.readAt)
     return since === undefined ? [] : [{ name, since }]
   })
   const [first] = late.toSorted((a, b) => a.since - b.since)

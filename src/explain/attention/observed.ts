@@ -76,6 +76,12 @@ export interface ObservedKinds {
   readonly clusters: Cluster
 }
 
+/** What was read of a cluster's agents. A fleet is read cluster by cluster, and one that hangs delays the answer: only `readAt` shows who was late. */
+export interface ReadHeartbeats {
+  readonly renewed: ReadonlyMap<string, number>
+  readonly readAt: number
+}
+
 export interface ObservedCluster {
   readonly name: string
   readonly state: 'Loading' | 'Connected' | 'Unreachable' | 'Refused'
@@ -87,7 +93,7 @@ export interface ObservedCluster {
   /** The unknown part of a cluster that answers; undefined if everything is known. */
   readonly gap: string | undefined
   /** When each machine's agent last renewed its Lease. Absent where Leases are not read: the controllers report a silent agent soon after. */
-  readonly heartbeats?: ReadonlyMap<string, number> | undefined
+  readonly heartbeats?: ReadHeartbeats | undefined
 }
 
 const SILENT = { True: 'No', False: 'Yes', Unknown: 'Unknown' } as const

@@ -28,7 +28,13 @@ import type { StoppedProgram } from '../programs.ts'
 import { heartbeatsIn } from '../late-heartbeat.ts'
 import { gapText } from './cluster-findings.ts'
 import { KINDS_IN_WORDS } from './kinds-in-words.ts'
-import { type ObservedCluster, observedMachine, observedNode, type ObservedKinds } from './observed.ts'
+import {
+  type ObservedCluster,
+  observedMachine,
+  observedNode,
+  type ObservedKinds,
+  type ReadHeartbeats,
+} from './observed.ts'
 
 /** Limit for one page of a list. */
 const PAGE_WITHIN_MS = 10_000
@@ -68,12 +74,13 @@ export async function readObserved(
   name: string,
   client: Pick<KubeClient, 'list'>,
   readPrograms: ReadPrograms,
+  now: () => number,
   withinMs = CLUSTER_WITHIN_MS,
 ): Promise<ObservedCluster | undefined> {
   const signal = AbortSignal.timeout(withinMs)
   const [read, heartbeats] = await Promise.all([
     Promise.all(KINDS.map(async (kind) => [kind, await outcomeOf(client, kind, signal)] as const)),
-    readHeartbeats(client, signal),
+    readHeartbeats(client, now, signal),
   ])
   const outcomes = new Map(read)
   const withHow = (how: Outcome['how']) => KINDS.filter((kind) => outcomes.get(kind)?.how === how)
@@ -102,10 +109,11 @@ export async function readObserved(
 /** They are optional: the controllers report a silent agent on its Machine soon after. */
 const readHeartbeats = (
   client: Pick<KubeClient, 'list'>,
+  now: () => number,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, number> | undefined> =>
+): Promise<ReadHeartbeats | undefined> =>
   listAll(client, leaseType, { namespace: SYSTEM_NAMESPACE, timeoutMs: PAGE_WITHIN_MS, signal }).then(
-    heartbeatsIn,
+    (leases) => ({ renewed: heartbeatsIn(leases), readAt: now() }),
     () => undefined,
   )
 

@@ -97,10 +97,11 @@ async function attentionIn(
 ): Promise<AttentionReport> {
   const all = [[HUB, hub] as const, ...[...clusters].filter(([name]) => name !== HUB && expected.has(name))]
   const read = all.map(async ([name, client]) => {
-    const observed = await readObserved(name, client, async (kinds) => {
+    const programs = async (kinds: readonly string[]) => {
       const stopped = await readPrograms(client, kinds)
       return stopped === 'Hidden' ? stopped : stopped.filter((one) => !isStarting(one, since, systemClock.now()))
-    })
+    }
+    const observed = await readObserved(name, client, programs, () => systemClock.now())
     return observed ?? notConnected(name, 'Refused', 'KubeNode is not installed there')
   })
   return attentionReport(await Promise.all(read), systemClock.now())

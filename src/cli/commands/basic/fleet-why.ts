@@ -41,7 +41,12 @@ async function observedIn(one: FoundContext): Promise<ObservedCluster | undefine
   if ('problem' in one) return notConnected(name, 'Refused', messageOf(one.problem))
   const client = clientFor(one.config)
   try {
-    return await readObserved(name, client, (kinds) => readPrograms(client, kinds))
+    return await readObserved(
+      name,
+      client,
+      (kinds) => readPrograms(client, kinds),
+      () => systemClock.now(),
+    )
   } finally {
     client.close()
   }
