@@ -39,6 +39,21 @@ test('a machine says which slice or batch ordered what it is doing', () => {
   ])
 })
 
+test('a set whose latest spec its controller has not observed is not up to date', () => {
+  const set = (observedGeneration: number) =>
+    ({
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'MachineComponentSet',
+      metadata: { name: 'base', generation: 2 },
+      status: { phase: 'Complete', observedGeneration },
+    }) as unknown as KubeObject
+  expect(whyLines(set(1), NOW).slice(0, 2)).toEqual([
+    'set/base is Complete',
+    'Its controller has not observed the latest spec yet: this state is of generation 1, its spec of generation 2',
+  ])
+  expect(whyLines(set(2), NOW)).toEqual(['set/base is Complete', 'Up to date; nothing pending.'])
+})
+
 test('a component that fails at the version it should have is named with that version once', () => {
   const component = { name: 'scribe', version: '1.0.0', desired: '1.0.0', state: 'Degraded', reason: 'CrashLooping' }
   const object = { kind: 'Machine', metadata: { name: 'm-1' }, status: { components: [component] } }

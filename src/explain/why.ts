@@ -310,6 +310,20 @@ function askedToRead({ metadata, status }: KubeObject, now: number): readonly Fi
     : []
 }
 
+/** Kinds that people declare and a controller reports on. Programs renew the specs of the others between two reports. */
+const DECLARED: ReadonlySet<string> = new Set(['MachineComponentSet', 'MachineSet', 'ComponentCanary', 'Cluster'])
+
+/** All else in the status is about an earlier spec, such as while an admission webhook refuses what the controller writes. */
+function unobserved({ kind, metadata, status }: KubeObject): readonly Finding[] {
+  const { observedGeneration: observed } = fieldsOf(status)
+  const { generation } = metadata
+  if (!DECLARED.has(kind) || typeof observed !== 'number' || generation === undefined || observed >= generation)
+    return []
+  const ends = 'its controller reconciles it; if this does not end, the log of the controllers names the error'
+  const of = `this state is of generation ${observed}, its spec of generation ${generation}`
+  return [{ text: `Its controller has not observed the latest spec yet: ${of}`, urgency: 'Waiting', ends }]
+}
+
 /** KubeNode cordons with its own taint. This is what kubectl cordon sets, and only a user removes it. */
 function cordonFindings({ kind, metadata, spec }: KubeObject): readonly Finding[] {
   if (kind !== 'Node' || fieldsOf(spec)['unschedulable'] !== true) return []
@@ -394,6 +408,7 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
   }
   const own = [
     ...askedToRead(object, now),
+    ...unobserved(object),
     ...waitOf(status['waitingFor'], moment, word),
     ...withWayOn(object, conditionFindings(object, moment), related),
     ...storyOf(object, moment),
