@@ -1,4 +1,5 @@
 // Turns recorded changes into lines for users, in the terms of the objects. Pure.
+import { sliceName } from '#api/protocol/part.ts'
 import { isObject } from '#lib/json.ts'
 import type { Steps } from '#lib/steps.ts'
 import { EXISTS } from '#history/facts/facts.ts'
@@ -128,8 +129,14 @@ function ofSlice(value: string | undefined, before: string | undefined): MomentT
   const [now, old] = [parsed(value), parsed(before)]
   if (now['phase'] === old['phase']) return undefined
   const machines = Array.isArray(now['machines']) ? now['machines'].length : 0
+  const slice = {
+    component: text(now['component']),
+    version: text(now['version']),
+    step: Number(now['step']),
+    number: Number(now['number']),
+  }
   return {
-    text: `${text(now['component'])} ${text(now['version'])} step ${text(now['step'])} slice ${text(now['number'])} ${text(now['phase'])}${machines === 0 ? '' : ` (${machines} machine${machines === 1 ? '' : 's'})`}`,
+    text: `${sliceName(slice)} ${text(now['phase'])}${machines === 0 ? '' : ` (${machines} machine${machines === 1 ? '' : 's'})`}`,
     tone: toneOf(text(now['phase'])),
   }
 }
