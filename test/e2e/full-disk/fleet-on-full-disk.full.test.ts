@@ -84,8 +84,8 @@ test('F43 a fleet on a full disk', { timeout: 2 * PATIENCE_MS }, async (context)
 
   // At the start.
   const killed = programs()
-  // All API servers share one program, approvers and the other roles one each; and two agents in each cluster.
-  expect(killed.length).toBe(3 + 2 * 2)
+  // The API server of the hub, those of the clusters, approvers and the other roles have a program each; and two agents in each cluster.
+  expect(killed.length).toBe(4 + 2 * 2)
   const isKilled = (pid: number) => killed.some((k) => k.pid === pid)
   for (const { pid } of killed) process.kill(pid, 'SIGKILL')
   // their space is free for a moment
