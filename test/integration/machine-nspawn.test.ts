@@ -2,14 +2,17 @@
 import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, type TestContext } from 'vitest'
+import { afterAll, beforeAll, expect, test, type TestContext, vi } from 'vitest'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import type { ControllerContext } from '#controllers/module.ts'
+import { timestamp } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { nodeType } from '#nodes/objects.ts'
@@ -28,6 +31,7 @@ const NAME = 'sd-1'
 
 let server: RunningServer
 let admin: KubeClient
+let defender: KubeClient
 let base: string
 let providers: readonly Provider[] = []
 let whyNot: string | undefined
@@ -58,6 +62,7 @@ beforeAll(async () => {
   )
   const as = (user: string) =>
     new HttpKubeClient({ ...connection, impersonate: { user, groups: ['system:authenticated'] } })
+  defender = as('kubenode:defender')
   const client = as('kubenode:controllers')
   const informers = createInformers({ client, ...tools, startSpreadMs: 0 })
   const context: ControllerContext = {
@@ -107,6 +112,21 @@ async function untilMachine(what: string, holds: (m: Machine | undefined) => boo
   throw new Error(`never ${what}: ${JSON.stringify((await machine())?.status)}`)
 }
 
+/** What the Defender does. */
+async function grantRemoval(): Promise<void> {
+  const permit = await vi.waitFor(
+    async () => {
+      const [asked] = await listAll(admin, operationPermit)
+      expect(asked?.spec.operations).toEqual(['ScaleIn'])
+      return asked as OperationPermit
+    },
+    { timeout: 90_000, interval: 100 },
+  )
+  const verdicts = permit.spec.targets.map((t) => ({ target: t.uid, gate: 'All', verdict: 'Granted' }))
+  const status = { phase: 'Granted', decidedAt: timestamp(systemClock.now()), verdicts }
+  await defender.update(operationPermit, { ...permit, status } as OperationPermit, { subresource: 'status' })
+}
+
 test('a Machine becomes a systemd machine whose agent joins and registers its Node, and leaves nothing when it is deleted', async (context: TestContext) => {
   if (whyNot !== undefined) context.skip(whyNot)
   await admin.create(machineType, {
@@ -123,9 +143,9 @@ test('a Machine becomes a systemd machine whose agent joins and registers its No
   expect(ready?.status?.bootID).toBe(host?.bootID)
   expect(existsSync(join(base, 'machines', NAME, 'root/var/lib/kubenode/join.json'))).toBe(false)
 
-  // Not in service, so no permit is needed: its Node is deleted first.
-  await admin.delete(nodeType, { name: NAME })
   await admin.delete(machineType, { name: NAME })
+  await grantRemoval()
   await untilMachine('gone', (m) => m === undefined)
+  expect(await admin.get(nodeType, { name: NAME })).toBeUndefined()
   expect(await readdir(join(base, 'machines'))).toEqual([])
 }, 240_000)
