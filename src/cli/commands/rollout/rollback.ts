@@ -29,10 +29,10 @@ export async function rollback(name: string, options: RollbackOptions, io: Io): 
   ])
   const { reason, now: isNow = false } = options
   if (isNow && reason === undefined) throw new KubeNodeError(rolloutErrors.KN1002_reason())
-  // Report a bad argument before any request.
+  // Report a bad argument before any request. Only --now needs a reason.
   const [{ holdFor }, target] = [await import('./holds.ts'), { kind: 'MachineComponentSet', name } as const]
   holdFor(
-    { target, effect: 'Pin', to: name, reason: reason ?? '', for: options.for, author: 'unknown' },
+    { target, effect: 'Pin', to: name, reason: reason ?? 'unknown', for: options.for, author: 'unknown' },
     systemClock.now(),
   )
   const client = await connect(options, io)
