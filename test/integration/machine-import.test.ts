@@ -27,6 +27,7 @@ import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
 import { joinTicket } from '../../src/agent/join/join-command.ts'
 import { runImport } from '../../src/install/machines/run-import.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
+import { grantedAt } from '#test/support/permits/granted.ts'
 
 const NODE = 'db-1'
 /** The taint of the platform. */
@@ -360,9 +361,12 @@ const oursOn = (n: Node | undefined) => (n?.spec?.taints ?? []).filter((t) => t.
 
 /** What the Defender does, as the Defender. */
 async function grant(permit: OperationPermit): Promise<void> {
-  const verdicts = permit.spec.targets.map((t) => ({ target: t.uid, gate: 'All', verdict: 'Granted' }))
-  const status = { phase: 'Granted', decidedAt: timestamp(systemClock.now()), verdicts }
-  await as('kubenode:defender').update(operationPermit, { ...permit, status } as OperationPermit, {
-    subresource: 'status',
-  })
+  const status = grantedAt(systemClock.now(), permit)
+  await as('kubenode:defender').update(
+    operationPermit,
+    { ...permit, status },
+    {
+      subresource: 'status',
+    },
+  )
 }

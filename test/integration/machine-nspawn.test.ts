@@ -7,7 +7,6 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import type { ControllerContext } from '#controllers/module.ts'
-import { timestamp } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -24,6 +23,7 @@ import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
+import { grantedAt } from '#test/support/permits/granted.ts'
 
 const TREES = process.env['KUBENODE_TREES'] ?? '/var/lib/kubenode/trees'
 const ROOT = join(import.meta.dirname, '../..')
@@ -122,9 +122,8 @@ async function grantRemoval(): Promise<void> {
     },
     { timeout: 90_000, interval: 100 },
   )
-  const verdicts = permit.spec.targets.map((t) => ({ target: t.uid, gate: 'All', verdict: 'Granted' }))
-  const status = { phase: 'Granted', decidedAt: timestamp(systemClock.now()), verdicts }
-  await defender.update(operationPermit, { ...permit, status } as OperationPermit, { subresource: 'status' })
+  const status = grantedAt(systemClock.now(), permit)
+  await defender.update(operationPermit, { ...permit, status }, { subresource: 'status' })
 }
 
 test('a Machine becomes a systemd machine whose agent joins and registers its Node, and leaves nothing when it is deleted', async (context: TestContext) => {

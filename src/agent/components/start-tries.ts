@@ -2,6 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { GrowingDelay } from './growing-delay.ts'
 import type { StartFailure } from './plan.ts'
 import { isPowerLoss } from './switch.ts'
 
@@ -10,37 +11,38 @@ const FIRST_MS = 2_000
 /** Longest delay between two failed starts. */
 const MOST_MS = 60_000
 
-export class StartTries {
-  readonly #clock: Clock
-  readonly #log: Logger
-  #failed: { readonly problem: string; readonly times: number; readonly until: number } | undefined
+/** The delay grows with every failed start, whatever its problem. */
+const START = 'start'
 
-  constructor(clock: Clock, log: Logger) {
-    this.#clock = clock
+export class StartTries {
+  readonly #log: Logger
+  readonly #delay: GrowingDelay
+  #problem: string | undefined
+
+  constructor(clock: Pick<Clock, 'monotonic'>, log: Logger) {
     this.#log = log
+    this.#delay = new GrowingDelay(clock, FIRST_MS, MOST_MS)
   }
 
   get failure(): StartFailure | undefined {
-    if (this.#failed === undefined) return undefined
-    const { problem, until } = this.#failed
-    return { problem, backoffMs: Math.max(0, until - this.#clock.monotonic()) }
+    return this.#problem === undefined ? undefined : { problem: this.#problem, backoffMs: this.#delay.leftMs(START) }
   }
 
   /** The component runs, no matter which program started it. */
   noteUp(): void {
-    this.#failed = undefined
+    this.#problem = undefined
+    this.#delay.clear()
   }
 
   async try(start: () => Promise<void>): Promise<void> {
     try {
       await start()
-      this.#failed = undefined
+      this.noteUp()
     } catch (e) {
       if (isPowerLoss(e)) throw e
-      const times = this.#failed?.times ?? 0
-      const backoffMs = Math.min(MOST_MS, FIRST_MS * 2 ** times)
-      this.#failed = { problem: messageOf(e), times: times + 1, until: this.#clock.monotonic() + backoffMs }
-      this.#log.warn('cannot start the component', { error: e, retryInMs: backoffMs })
+      this.#problem = messageOf(e)
+      this.#delay.noteFailure(START)
+      this.#log.warn('cannot start the component', { error: e, retryInMs: this.#delay.leftMs(START) })
     }
   }
 }

@@ -9,6 +9,7 @@ import { microTimestamp, timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { type Node, isNodeReady, nodeType } from '#nodes/objects.ts'
 import type { MemoryHost } from '#test/doubles/providers/memory-provider.ts'
+import { grantedAt } from '#test/support/permits/granted.ts'
 import { leaseType } from '#runtime/lease.ts'
 import type { World } from '../world.ts'
 
@@ -126,12 +127,13 @@ function reportOf(
   return version === BROKEN ? { ...base, ...inUse, state: 'RolledBack' } : { ...base, version, state: 'Healthy' }
 }
 
-function grant({ fake, clock }: World, { metadata: { name = '' }, spec, status }: OperationPermit): void {
+function grant({ fake, clock }: World, permit: OperationPermit): void {
+  const { spec, status } = permit
+  const name = permit.metadata.name ?? ''
   const at = timestamp(clock.now())
   const areResultsIn = spec.targets.every((t) => spec.results?.[t.uid] !== undefined)
   if (status?.phase === undefined && !areResultsIn) {
-    const verdicts = spec.targets.map((t) => ({ target: t.uid, gate: 'All', verdict: 'Granted' }))
-    fake.poke(operationPermit, { name }, { status: { phase: 'Granted', decidedAt: at, verdicts } }, 'status')
+    fake.poke(operationPermit, { name }, { status: grantedAt(clock.now(), permit) }, 'status')
   } else if (areResultsIn && status?.phase !== 'Released') {
     fake.poke(operationPermit, { name }, { status: { phase: 'Released', endedAt: at } }, 'status')
   }

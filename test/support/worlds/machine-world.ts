@@ -21,6 +21,7 @@ import { createInformers } from '#runtime/informers.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { grantedAt } from '#test/support/permits/granted.ts'
 import { approverModule } from '#controllers/approver/reconcile.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
@@ -194,11 +195,5 @@ export async function readyMachine(w: TestWorld): Promise<string> {
 /** What the Defender does. */
 export function grant({ fake, clock }: TestWorld, name: string): void {
   const permit = fake.peek(operationPermit, { name }) as OperationPermit
-  const verdicts = permit.spec.targets.map((t) => ({ target: t.uid, gate: 'All', verdict: 'Granted' }))
-  fake.poke(
-    operationPermit,
-    { name },
-    { status: { phase: 'Granted', decidedAt: timestamp(clock.now()), verdicts } },
-    'status',
-  )
+  fake.poke(operationPermit, { name }, { status: grantedAt(clock.now(), permit) }, 'status')
 }
