@@ -185,7 +185,7 @@ export const REASONS = {
     'A large share of a failure domain is silent at once, which is treated as a network problem.',
   ),
   HostsGone: because('rollout', 'The provider no longer knows a large share of the machines; none is replaced.'),
-  ActionRefused: because('rollout', 'The API server rejected an action; the message contains its answer.'),
+  ActionRefused: because('rollout', 'The API server does not accept a write; the message contains its answer.'),
   ReplicasShort: because('rollout', 'Fewer machines are Ready than declared.'),
   ReplicasReached: because('rollout', 'All declared machines are Ready.'),
   CanaryRunning: because('rollout', 'The canary is being rolled out or observed.'),

@@ -86,7 +86,7 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   OvershootFreeze: operator('finds out why machines are not removed', 'kubenode get machines'),
   ZoneOutage: operator('mends the network or the power there', 'kubenode get machines'),
   HostsGone: operator('asks the provider where the hosts are', 'kubenode get machines'),
-  ActionRefused: operator('corrects RBAC, admission policies or quotas', 'kubenode check'),
+  ActionRefused: operator('corrects RBAC, admission policies, webhooks or quotas', 'kubenode check'),
   ReplicasShort: itself,
   ReplicasReached: nobody,
   CanaryRunning: itself,

@@ -77,7 +77,12 @@ export interface ReconcileSteps<
   readonly observe: (key: string, context: ReconcileContext) => Promise<Seen | undefined>
   readonly plan: (seen: Seen, now: number) => P
   /** The resulting status; undefined for none. Pure, and computed even if actions failed. */
-  readonly status?: (seen: Seen, plan: P, results: readonly ActionResult<A, R>[]) => S | undefined
+  readonly status?: (
+    seen: Seen,
+    plan: P,
+    results: readonly ActionResult<A, R>[],
+    context: ReconcileContext,
+  ) => S | undefined
   /** Writes the status if it differs from the observed one. */
   readonly writeStatus?: (status: S, seen: Seen, context: ReconcileContext) => Promise<ActionOutcome | undefined>
   /** Called with every plan before it is carried out, for events and metrics. */
@@ -93,7 +98,7 @@ export function reconcileWith<Seen, A extends Action, S, P extends Plan<A> = Pla
     const plan = steps.plan(seen, steps.clock.now())
     steps.onPlan?.(plan, key, context)
     const results = await carryOut(steps, plan.actions, seen, context)
-    const status = steps.status?.(seen, plan, results)
+    const status = steps.status?.(seen, plan, results, context)
     const written = status === undefined ? undefined : await steps.writeStatus?.(status, seen, context)
     const outcomes = results.map((r) => r.outcome)
     return turnAfter(plan, written === undefined ? outcomes : [...outcomes, written])

@@ -6,6 +6,7 @@ import { ServerVersion } from '#nodes/placement/server-version.ts'
 import { EndedPermits } from '#permits/ended-for.ts'
 import { SecretValues } from '#identity/secrets/secret-values.ts'
 import { type Notice, reconcileWith } from '#runtime/reconcile-with.ts'
+import { refusedStatus, refusedText } from '#runtime/refused-write.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
@@ -22,6 +23,13 @@ const GATHER_MS = 100
 interface Verdict {
   readonly status: Status
   readonly notices: readonly Notice[]
+}
+
+const NAMES: Readonly<Record<CanaryAction['kind'], string>> = {
+  CreateConfig: 'cannot create a configuration',
+  RequestPermit: 'cannot request a permit',
+  RenewPermit: 'cannot renew a permit',
+  Report: 'cannot report results',
 }
 
 export const canaryModule: ControllerModule = { name: 'canary', setup }
@@ -45,8 +53,14 @@ function setup(context: ControllerContext): RunningModule {
       observe: (key, { signal }) => observe(observing, key, signal),
       plan,
       act: (action, seen, { signal }) => act(client, action, seen, clock.now(), signal),
-      status: (_, { status, notices }, results) =>
-        results.every((r) => r.outcome.kind === 'Applied') ? { status, notices } : undefined,
+      status: ({ canary }, { status, notices }, results, { failures }) => {
+        const failed = results.find((r) => r.outcome.kind !== 'Applied')
+        if (failed === undefined) return { status, notices }
+        const text = refusedText(failed.outcome, failures)
+        if (text === undefined) return undefined
+        const what = `${NAMES[failed.action.kind]}: ${text}`
+        return { status: refusedStatus(canary.status ?? {}, what, clock.now()), notices: [] }
+      },
       writeStatus: async ({ status, notices }, { canary, isHeld, edit }, { signal }) => {
         if (isHeld === true && edit === undefined) return undefined
         const outcome = await writeStatus({

@@ -14,6 +14,7 @@ import { SecretValues } from '#identity/secrets/secret-values.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { type ActionResult, type Notice, reconcileWith } from '#runtime/reconcile-with.ts'
+import { refusedText } from '#runtime/refused-write.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import type { Controller } from '#runtime/controller.ts'
 import { controllerIn, type RunningModule } from '#runtime/module.ts'
@@ -31,7 +32,7 @@ import { type SetPlan, plan } from './plan.ts'
 import { type Rules, rolloutRules } from './slices/rules.ts'
 import type { Seen, Status } from './seen.ts'
 import { ServerVersion } from '#nodes/placement/server-version.ts'
-import { refusedStatus } from './reporting/rejected-status.ts'
+import { rejectedStatus } from './reporting/rejected-status.ts'
 
 const fieldManager = FIELD_MANAGERS.componentSet
 
@@ -100,7 +101,7 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
       observe: (key, { signal }) => observe(observing, key, memoFor(key), signal),
       plan: (seen, now) => planning(seen, now, parts.rules ?? rolloutRules),
       act: (action, seen, reconcile) => acting(tools, action, seen, reconcile),
-      status: (seen, planned, results) => verdictAfter(seen, planned, results, clock.now()),
+      status: (seen, planned, results, { failures }) => verdictAfter(seen, planned, { results, failures }, clock.now()),
       writeStatus: async ({ status, notices }, { set, isHeld, edit }, { signal }) => {
         if (isHeld === true && edit === undefined) return undefined
         const outcome = await writeStatus({
@@ -142,18 +143,18 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   return { controllers: [controller], parts: [part, sweep] }
 }
 
-/** A status must not assume actions that did not happen. If an action is permanently refused, only that is reported. */
+/** A status must not assume actions that did not happen. If an action is refused for longer, only that is reported. */
 function verdictAfter(
   { set }: Seen,
   { status, notices }: SetPlan,
-  results: readonly ActionResult<SetAction>[],
+  { results, failures }: { readonly results: readonly ActionResult<SetAction>[]; readonly failures: number },
   now: number,
 ): Verdict | undefined {
   const failed = results.find((r) => r.outcome.kind !== 'Applied')
   if (failed === undefined) return { status, notices }
   const { outcome, action } = failed
-  if (outcome.kind !== 'Denied') return undefined
-  return { status: refusedStatus(set, { action, message: outcome.error.serverMessage }, now), notices: [] }
+  const message = refusedText(outcome, failures)
+  return message === undefined ? undefined : { status: rejectedStatus(set, { action, message }, now), notices: [] }
 }
 
 const gatherFor = (reconcileMs: number): number =>

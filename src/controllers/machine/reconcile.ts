@@ -15,6 +15,8 @@ import type { Part } from '#runtime/manager.ts'
 import { requeueAfter } from '#runtime/outcome.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { SharedReads } from '#runtime/shared-reads.ts'
+import { defined } from '#lib/defined.ts'
+import { refusedWaitIn } from '#runtime/refused-write.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
@@ -86,7 +88,7 @@ function setup(context: ControllerContext): RunningModule {
         hostPace.addressWritten(nameOf(seen.machine))
       return outcome
     },
-    status: (seen, planned, results) => {
+    status: (seen, planned, results, { failures }) => {
       const { idle } = planned
       if (idle !== undefined)
         idleReconciles.note(nameOf(seen.machine), { ...idle, heartbeats: heartbeatsOf(observing, seen) }, [
@@ -96,7 +98,9 @@ function setup(context: ControllerContext): RunningModule {
       // Provision already wrote the status. The next reconcile sees it.
       const isLast = (kind: MachineAction['kind']) => kind === 'RemoveFinalizer' || kind === 'Provision'
       const isOver = results.some((r) => isLast(r.action.kind) && r.outcome.kind === 'Applied')
-      return isOver ? undefined : statusOf(seen, planned, results, clock.now())
+      if (isOver) return undefined
+      const waiting = refusedWaitIn(results, failures) ?? planned.waiting
+      return statusOf(seen, { ...planned, ...defined({ waiting }) }, results, clock.now())
     },
     writeStatus: async (status, seen, { signal }) => {
       const { machine } = seen

@@ -11,7 +11,8 @@ import { ANNOTATIONS, FINALIZERS } from '#api/names.ts'
 import type { MachineSetAction } from './actions.ts'
 import { plan } from './plan.ts'
 import { type Seen, isInService, isReady, isZombie } from './seen.ts'
-import { statusOf } from './status.ts'
+import { refusalOf, statusOf } from './status.ts'
+import { LASTING_TRIES } from '#runtime/refused-write.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
 const LABELS = { pool: 'w' }
@@ -318,24 +319,24 @@ describe('a machine set', () => {
 
   test('says what it waits for, since when, and keeps saying it', () => {
     const waiting = seen(set(1), ready('a', 'b'), [permit('a', 'Requested')])
-    const first = statusOf(waiting, plan(waiting, NOW), [], NOW)
+    const first = statusOf(waiting, plan(waiting, NOW), undefined, NOW)
     expect(first.waitingFor).toMatchObject({
       predicate: 'PermitGranted',
       unblock: 'gate All grants the permit; for details run kubenode why operationpermit/scalein-a-set-3-0',
     })
     const later = { ...waiting, set: { ...waiting.set, status: first } }
-    expect(statusOf(later, plan(later, NOW + 60_000), [], NOW + 60_000)).toEqual(first)
+    expect(statusOf(later, plan(later, NOW + 60_000), undefined, NOW + 60_000)).toEqual(first)
   })
 
   test('counts its machines in good English', () => {
     const short = seen(set(3), ready('a'))
-    const { conditions } = statusOf(short, plan(short, NOW), [], NOW)
+    const { conditions } = statusOf(short, plan(short, NOW), undefined, NOW)
     expect(conditions?.find((c) => c.type === 'Ready')?.message).toBe('1 of 3 machines are Ready, 1 exists')
   })
 
   test('names the machines that are not Ready, with their phases', () => {
     const short = seen(set(3), [machine('c', 'Lost'), ...ready('a'), machine('b', 'Installing'), machine('d', 'Lost')])
-    const { conditions } = statusOf(short, plan(short, NOW), [], NOW)
+    const { conditions } = statusOf(short, plan(short, NOW), undefined, NOW)
     expect(conditions?.find((c) => c.type === 'Ready')?.message).toBe(
       '1 of 3 machines are Ready, 4 exist: machine/b is Installing, machine/c is Lost and 1 more',
     )
@@ -345,7 +346,7 @@ describe('a machine set', () => {
     const asked = permit('a', 'Requested')
     const verdicts = [{ target: 'uid-a', gate: 'Breaker', verdict: 'Waiting' as const, seen: 'open since 10:00' }]
     const waiting = seen(set(1), ready('a', 'b'), [{ ...asked, status: { ...asked.status, verdicts } }])
-    const { conditions, waitingFor } = statusOf(waiting, plan(waiting, NOW), [], NOW)
+    const { conditions, waitingFor } = statusOf(waiting, plan(waiting, NOW), undefined, NOW)
     expect(conditions).toContainEqual(expect.objectContaining({ type: 'Reconciling', reason: 'BreakerOpen' }))
     expect(waitingFor).toEqual({
       predicate: 'PermitGranted',
@@ -358,7 +359,7 @@ describe('a machine set', () => {
 
   test('says why it is frozen', () => {
     const frozen = seen(set(2), [...ready('a', 'b'), ...many(2, 'Lost')])
-    const { conditions } = statusOf(frozen, plan(frozen, NOW), [], NOW)
+    const { conditions } = statusOf(frozen, plan(frozen, NOW), undefined, NOW)
     expect(conditions?.find((c) => c.type === 'ScalingFrozen')).toMatchObject({ status: 'True', reason: 'ZoneOutage' })
   })
 
@@ -366,7 +367,7 @@ describe('a machine set', () => {
     const s = heldSeen(seen(set(3), ready('a')))
     const planned = plan(s, NOW)
     expect(planned.requeueAfter).toBe(90_000)
-    const status = statusOf(s, planned, [], NOW)
+    const status = statusOf(s, planned, undefined, NOW)
     expect(status).toMatchObject({ phase: 'Paused', waitingFor: { predicate: 'NotHeld' } })
     expect(status.conditions?.find((c) => c.type === 'Paused')).toMatchObject({
       status: 'True',
@@ -374,7 +375,7 @@ describe('a machine set', () => {
       message: 'ada until 2026-01-05T00:01:30Z: why',
     })
     const over = { ...seen(set(3), ready('a')), set: { ...set(3), status } }
-    expect(statusOf(over, plan(over, NOW), [], NOW).conditions?.find((c) => c.type === 'Paused')).toBeUndefined()
+    expect(statusOf(over, plan(over, NOW), undefined, NOW).conditions?.find((c) => c.type === 'Paused')).toBeUndefined()
   })
 
   test('counts machines of an older template, and changes none of them', () => {
@@ -390,7 +391,7 @@ describe('a machine set', () => {
     }
     const s = seen(now, [made('old', 'a'), made('new', 'b'), made('new-2', 'b')])
     expect(plan(s, NOW).actions).toEqual([])
-    expect(statusOf(s, plan(s, NOW), [], NOW).outdatedReplicas).toBe(1)
+    expect(statusOf(s, plan(s, NOW), undefined, NOW).outdatedReplicas).toBe(1)
   })
 
   test('what the server refuses for good stalls it, with the words of the server; what it refuses for now does not', () => {
@@ -402,16 +403,17 @@ describe('a machine set', () => {
         outcome: { kind: 'Denied', error: refused(status), retryAfterMs: undefined },
       },
     ]
-    const stalled = (status: number) =>
-      statusOf(s, planned, refusal(status), NOW).conditions?.find((c) => c.type === 'Stalled')
+    const stalled = (status: number, failures = 0) =>
+      statusOf(s, planned, refusalOf(refusal(status), failures), NOW).conditions?.find((c) => c.type === 'Stalled')
     expect(stalled(403)).toMatchObject({ status: 'True', reason: 'ActionRefused' })
     expect(stalled(403)?.message).toContain('machines are full')
     expect(stalled(429)).toMatchObject({ status: 'False' })
+    expect(stalled(429, LASTING_TRIES)).toMatchObject({ status: 'True' })
   })
 
   test('a spec that cannot be used stalls it and names the field', () => {
     const bad = seen(set(1, { selector: {} }), [])
-    const { conditions, phase } = statusOf(bad, plan(bad, NOW), [], NOW)
+    const { conditions, phase } = statusOf(bad, plan(bad, NOW), undefined, NOW)
     expect(phase).toBe('Blocked')
     expect(conditions?.find((c) => c.type === 'Stalled')).toMatchObject({ status: 'True', reason: 'InvalidSpec' })
   })

@@ -13,7 +13,7 @@ import { cachesOf, observe, requestingSet, setsOf } from './observe.ts'
 import type { MachineSetAction } from './actions.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
-import { type MachineSetStatus, statusOf } from './status.ts'
+import { type MachineSetStatus, refusalOf, statusOf } from './status.ts'
 
 const fieldManager = FIELD_MANAGERS.machineSet
 /** Machines report in bursts, ten times each in a rollout. One reconcile covers a set of thousands. */
@@ -38,10 +38,15 @@ function setup(context: ControllerContext): RunningModule {
       observe: async (key) => observe(observing, key, clock.now()),
       plan,
       act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
-      status: (seen, planned, results) =>
+      status: (seen, planned, results, { failures }) =>
         results.some((r) => WRITES_SET.has(r.action.kind)) || (seen.isHeld === true && seen.edit === undefined)
           ? undefined
-          : withEdit(statusOf(seen, planned, results, clock.now()), seen.set.status, seen.edit, clock.now()),
+          : withEdit(
+              statusOf(seen, planned, refusalOf(results, failures), clock.now()),
+              seen.set.status,
+              seen.edit,
+              clock.now(),
+            ),
       writeStatus: (status, { set }, { signal }) =>
         writeStatus({ client, type: machineSet, cache: caches.sets, object: set, status, fieldManager, signal }),
       onPlan: ({ notices }, key) => {

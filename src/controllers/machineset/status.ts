@@ -7,6 +7,7 @@ import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import { formatSelector } from '#kube/selector.ts'
 import { counted } from '#lib/counted.ts'
 import { someOf } from '#lib/some-of.ts'
+import { refusedText } from '#runtime/refused-write.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { MachineSetAction, MachineSetPlan } from './actions.ts'
 import { type Seen, aliveOf, isOutdated, isOwned, isReady, readySinceMs, checkedSelector } from './seen.ts'
@@ -25,27 +26,23 @@ interface Counts {
   readonly wanted: number
 }
 
-/** The server rejects it, and a retry will not change that. Budgets and limits that refuse for now do not count. */
-function refusalOf(results: readonly ActionResult<MachineSetAction>[]): string | undefined {
-  for (const { action, outcome } of results)
-    if (outcome.kind === 'Denied' && outcome.retryAfterMs === undefined && outcome.error.status !== 429)
-      return `${action.kind}: ${outcome.error.message}`
+/** What the server does not take, and a retry alone will not change. */
+export function refusalOf(results: readonly ActionResult<MachineSetAction>[], failures: number): string | undefined {
+  for (const { action, outcome } of results) {
+    const text = refusedText(outcome, failures)
+    if (text !== undefined) return `${action.kind}: ${text}`
+  }
   return undefined
 }
 
-export function statusOf(
-  seen: Seen,
-  plan: MachineSetPlan,
-  results: readonly ActionResult<MachineSetAction>[],
-  now: number,
-): MachineSetStatus {
+export function statusOf(seen: Seen, plan: MachineSetPlan, refusal: string | undefined, now: number): MachineSetStatus {
   const { set } = seen
   const counts = countsOf(seen, now)
   const read = checkedSelector(set)
   const losses = recentLosses(set, now)
   const problem = read.kind === 'Invalid' ? read.problem : undefined
   const generation = set.metadata.generation
-  const wanted = conditionsOf(seen, counts, plan, { problem, refusal: refusalOf(results) }).map((c) => ({
+  const wanted = conditionsOf(seen, counts, plan, { problem, refusal }).map((c) => ({
     ...c,
     ...defined({ observedGeneration: generation }),
   }))

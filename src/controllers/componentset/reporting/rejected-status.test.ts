@@ -3,7 +3,7 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { createValidator } from '#api/validate.ts'
 import { START, componentSet } from '#test/support/fleets/rollout-fleet.ts'
 import type { SetAction } from '../actions.ts'
-import { refusedStatus } from './rejected-status.ts'
+import { rejectedStatus } from './rejected-status.ts'
 
 const action = { kind: 'RequestPermit', reason: '' } as SetAction
 const before = componentSet({ beacon: '1.0.0' })
@@ -11,14 +11,14 @@ const slices = [{ component: 'beacon', step: 0, number: 0, phase: 'Planned' as c
 const set = { ...before, status: { observedGeneration: 1, slices } }
 
 test('what the server will not have is said on the status, whose slices stay as they are', () => {
-  const status = refusedStatus(set, { action, message: 'admission webhook says no' }, START)
+  const status = rejectedStatus(set, { action, message: 'admission webhook says no' }, START)
   expect(status).toMatchObject({
     observedGeneration: 1,
     slices,
-    waitingFor: { predicate: 'ReconcileFailed', seen: 'cannot request a permit: admission webhook says no' },
+    waitingFor: { predicate: 'ActionRefused', seen: 'cannot request a permit: admission webhook says no' },
     conditions: [
-      { type: 'Ready', status: 'False', reason: 'ReconcileFailed' },
-      { type: 'Reconciling', status: 'True', reason: 'ReconcileFailed' },
+      { type: 'Ready', status: 'False', reason: 'ActionRefused' },
+      { type: 'Reconciling', status: 'True', reason: 'ActionRefused' },
     ],
   })
   expect(createValidator().problems(machineComponentSet, JSON.parse(JSON.stringify({ ...set, status })))).toEqual([])
@@ -26,6 +26,6 @@ test('what the server will not have is said on the status, whose slices stay as 
 
 test('the same refusal again is the same status', () => {
   const refusal = { action, message: 'no' }
-  const once = refusedStatus(set, refusal, START)
-  expect(refusedStatus({ ...set, status: once }, refusal, START + 60_000)).toEqual(once)
+  const once = rejectedStatus(set, refusal, START)
+  expect(rejectedStatus({ ...set, status: once }, refusal, START + 60_000)).toEqual(once)
 })

@@ -237,18 +237,18 @@ describe('a set that is being deleted', () => {
       'Succession',
       SUCCESSION_GRACE_MS,
     ])
-    const status = statusOf(seen(fresh, three), first, [], NOW)
+    const status = statusOf(seen(fresh, three), first, undefined, NOW)
     const later = seen({ ...fresh, status }, three)
     expect(said(later, NOW + SUCCESSION_GRACE_MS - 1)).toEqual([])
     expect(said(later, NOW + SUCCESSION_GRACE_MS)).toHaveLength(3)
-    const after = statusOf(later, plan(later, NOW + SUCCESSION_GRACE_MS), [], NOW + SUCCESSION_GRACE_MS)
+    const after = statusOf(later, plan(later, NOW + SUCCESSION_GRACE_MS), undefined, NOW + SUCCESSION_GRACE_MS)
     expect(said(seen({ ...fresh, status: after }, three), NOW + SUCCESSION_GRACE_MS)).toHaveLength(3)
   })
 
   test('a handover to a set that turns out to be deleted too does not end the wait', () => {
     const fresh = set({ isGoing: true, status: { observedGeneration: 1 } })
     const handing = seen(fresh, three, [other({})])
-    const status = statusOf(handing, plan(handing, NOW), [], NOW)
+    const status = statusOf(handing, plan(handing, NOW), undefined, NOW)
     const later = seen({ ...fresh, status }, three, [other({ isGoing: true })])
     expect(said(later, NOW + SUCCESSION_GRACE_MS - 1)).toEqual([])
     expect(said(later, NOW + SUCCESSION_GRACE_MS)).toHaveLength(3)
@@ -262,7 +262,7 @@ describe('a set that is being deleted', () => {
 
   test('says how much of it is left', () => {
     const s = seen(going, three)
-    const { conditions } = statusOf(s, plan(s, NOW), [], NOW)
+    const { conditions } = statusOf(s, plan(s, NOW), undefined, NOW)
     expect(conditions?.find((c) => c.type === 'Ready')).toMatchObject({
       status: 'False',
       reason: 'Deleting',
@@ -288,7 +288,7 @@ describe('a set that lacks machines', () => {
   test('F41 waits a while for the deletion of a set whose machines it selects, and then makes its own', () => {
     const first = plan(seen(fresh, [], [old]), NOW)
     expect([first.actions, first.waiting?.predicate]).toEqual([[], 'Succession'])
-    const status = statusOf(seen(fresh, [], [old]), first, [], NOW)
+    const status = statusOf(seen(fresh, [], [old]), first, undefined, NOW)
     const later = seen({ ...fresh, status }, [], [old])
     expect(said(later, NOW + SUCCESSION_GRACE_MS - 1)).toEqual([])
     expect(said(later, NOW + SUCCESSION_GRACE_MS)).toEqual(['Create 3'])
@@ -300,7 +300,7 @@ describe('a set that lacks machines', () => {
     const adopting = seen(fresh, [free], [old])
     const first = plan(adopting, NOW)
     expect([first.actions.map(say), first.waiting?.predicate]).toEqual([['Adopt free'], 'Succession'])
-    const status = statusOf(adopting, first, [], NOW)
+    const status = statusOf(adopting, first, undefined, NOW)
     expect(said(seen({ ...fresh, status }, [machine('free', 'new')], [old]))).toEqual([])
   })
 

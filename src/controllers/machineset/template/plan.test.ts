@@ -119,7 +119,7 @@ describe('labels and taints that keep pods away', () => {
   test('then reach a bounded number at once', () => {
     const seen = seenOf(set, [done(set, first), ...rest])
     expect(acts(seen)).toHaveLength(20)
-    expect(statusOf(seen, plan(seen, NOW), [], NOW).outdatedReplicas).toBe(49)
+    expect(statusOf(seen, plan(seen, NOW), undefined, NOW).outdatedReplicas).toBe(49)
   })
 
   test('stop when machines with them are not Ready', () => {
