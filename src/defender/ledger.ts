@@ -27,6 +27,8 @@ const NO_COUNTS: Counts = { granted: 0, denied: 0, succeeded: 0, failed: 0 }
 
 /** Limit of the kind on rate entries. */
 const MAX_RATES = 2_000
+/** The same on breakers. */
+const MAX_BREAKERS = 64
 /** Bytes for names, counts and braces. Everything else is measured. */
 const RESERVED_BYTES = 4 * 1024
 /** More than any bucket takes. */
@@ -266,12 +268,19 @@ export class WorkingLedger {
     return [...this.#breakers.values()]
   }
 
-  /** As far as there is room. */
-  inheritRate(from: string, to: string): void {
+  /** Copies fill half of the ledger at most: a full one grants nothing, not even recoveries. */
+  inheritRate(from: string, to: string, isGone: boolean): void {
     const before = this.rates.size
-    const room = Math.min(MAX_RATES - before, Math.floor((MAX_LEDGER_BYTES - this.#bytes) / BUCKET_BYTES))
-    this.rates.inherit(from, to, Math.max(0, room))
+    const room = Math.min(MAX_RATES / 2 - before, Math.floor((MAX_LEDGER_BYTES / 2 - this.#bytes) / BUCKET_BYTES))
+    this.rates.inherit(from, to, { most: Math.max(0, room), isGone })
     this.#bytes += (this.rates.size - before) * BUCKET_BYTES
+  }
+
+  /** As far as there is room. One without failures begins like a new one. */
+  inheritBreaker(entry: BreakerEntry, to: string): void {
+    const copy = { ...entry, policy: to }
+    const hasRoom = this.#breakers.size < MAX_BREAKERS && this.#bytes + lengthOf(copy) <= MAX_LEDGER_BYTES
+    if (hasRoom && (entry.state !== 'Closed' || entry.failures > 0)) this.setBreaker(copy)
   }
 
   /** Drops the breakers of deleted policies. */

@@ -40,8 +40,11 @@ export interface Series {
 export const seriesName = (policy: string, window: RateWindow, per: Bucket['per']): string =>
   `${policy}/${window}.${per}`
 
-/** The policy of a series. Names of policies have no slash. */
+/** The policy of a series, or what else counts there. */
 export const policyOf = (series: string): string => series.slice(0, series.lastIndexOf('/'))
+
+/** The guard counts deletions by other clients under names with a slash. */
+export const isPolicyName = (name: string): boolean => !name.includes('/')
 
 const rateKey = (policy: string, domain: string): string => `${policy}\n${domain}`
 
@@ -94,15 +97,21 @@ export class RateCounter {
     return [...new Set([...this.#bySeries.values()].flatMap(([first]) => first?.policy ?? []))]
   }
 
-  /** What one series has counted counts in another one too, where that has counted less. Adds at most so many entries. */
-  inherit(from: string, to: string, most: number): void {
+  /**
+   * What one series has counted counts in another one too, where that has counted less. Adds at most so many entries; after that, those of a series that counts
+   * for nothing else are moved.
+   */
+  inherit(from: string, to: string, { most, isGone }: { readonly most: number; readonly isGone: boolean }): void {
     let left = most
     for (const bucket of [...this.#bySeries.values()].flat().filter((b) => b.policy === from)) {
       const list = this.#bySeries.get(rateKey(to, bucket.domain)) ?? []
       const index = list.findIndex((b) => b.slot === bucket.slot)
       const found = list[index]
       if (found !== undefined) list[index] = { ...found, count: Math.max(found.count, bucket.count) }
-      else if (left-- > 0) this.#put({ ...bucket, policy: to })
+      else if (left > 0 || isGone) {
+        if (left-- <= 0) this.#drop(bucket)
+        this.#put({ ...bucket, policy: to })
+      }
     }
   }
 
@@ -135,6 +144,12 @@ export class RateCounter {
   #current(series: Series): Bucket | undefined {
     const slot = this.#slot(series.window)
     return this.#bySeries.get(rateKey(series.policy, series.domain))?.find((b) => b.slot === slot)
+  }
+
+  #drop(bucket: Bucket): void {
+    const list = this.#bySeries.get(rateKey(bucket.policy, bucket.domain)) ?? []
+    list.splice(list.indexOf(bucket), 1)
+    this.#size--
   }
 
   #put(bucket: Bucket): void {

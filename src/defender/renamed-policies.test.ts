@@ -58,6 +58,44 @@ describe('a policy that has permitted what it may', () => {
   })
 })
 
+test('a new policy does not count what other clients deleted under the guard', () => {
+  const deleted = used.ledger?.rates?.map((r) => ({ ...r, policy: 'guard/Node/1h.cluster', count: 300 })) ?? []
+  expect(deleted).toHaveLength(1)
+  const before: LedgerSpec = { sequence: 1, rates: deleted }
+  expect(ask('m-1', [q], before).says).toBe('Granted')
+  expect(ask('m-1', [], before).says).toBe('Granted')
+})
+
+test('a policy under another name leaves room in the ledger', () => {
+  const racks = Array.from({ length: 20 }, (_, n) => `r-${n}`)
+  const slots = Array.from({ length: 20 }, (_, n) => Math.floor(START_MS / 72 / 60_000) - n)
+  const spec = { rates: [{ window: '24h', max: 100, per: 'rack' }] } as const
+  const rates = racks.flatMap((domain) =>
+    slots.map((slot) => ({
+      policy: 'p/24h.rack',
+      domain,
+      window: '24h' as const,
+      per: 'rack' as const,
+      slot,
+      count: 1,
+    })),
+  )
+  const before: LedgerSpec = { sequence: 1, rates }
+  expect(ask('m-1', [aPolicy(spec, 'p')], before).says).toBe('Granted')
+  const renamed = ask('m-1', [aPolicy(spec, 'q')], before)
+  expect(renamed.says).toBe('Granted')
+  expect(renamed.ledger?.rates?.filter((r) => r.policy === 'q/24h.rack')).toHaveLength(rates.length + 1)
+})
+
+test('a breaker of a deleted policy is not copied beyond what the ledger holds', () => {
+  const policies = Array.from({ length: 80 }, (_, n) =>
+    aPolicy({ breaker: SPEC.breaker, selector: { matchLabels: { pool: `p-${n}` } } }, `q-${n}`),
+  )
+  const before: LedgerSpec = { sequence: 1, breakers: [{ ...newBreaker('p', START_MS), state: 'Open' }] }
+  const { ledger } = decide(aSnapshot({ machines: machines(2), policies }), before, { now: START_MS, leader: 'd' })
+  expect((ledger ?? before).breakers?.length).toBeLessThanOrEqual(64)
+})
+
 describe('a breaker that is open', () => {
   const open = { ...newBreaker('p', START_MS), state: 'Open' as const, failures: 1 }
   const before: LedgerSpec = { sequence: 1, breakers: [open] }

@@ -3,28 +3,29 @@
 import { builtinPolicy, type CompiledPolicy } from './compile-policy.ts'
 import type { BreakerEntry } from './breaker.ts'
 import type { WorkingLedger } from './ledger.ts'
-import { policyOf, seriesName } from './rates.ts'
+import { isPolicyName, policyOf, seriesName } from './rates.ts'
 
-type Counts = Pick<WorkingLedger, 'rates' | 'breaker' | 'setBreaker' | 'breakers' | 'inheritRate'>
+type Counts = Pick<WorkingLedger, 'rates' | 'breaker' | 'inheritBreaker' | 'breakers' | 'inheritRate'>
 
 /**
  * From policies that decide the same operations on the same targets: they count the same grants, and differ only where one is younger. And, for a policy that has
  * counted nothing yet, from deleted ones: nothing says any more what they selected, so their counts are taken for its own until they leave their windows.
  */
 export function inheritCounts(ledger: Counts, policies: readonly CompiledPolicy[]): void {
-  const all = [builtinPolicy, ...policies]
+  const all = [...policies, builtinPolicy]
   const names = new Set(all.map((p) => p.name))
   const counted = new Set(ledger.rates.policies().map(policyOf))
-  const gone = [...new Set([...counted, ...ledger.breakers().map((b) => b.policy)])].filter((name) => !names.has(name))
+  const known = new Set([...counted, ...ledger.breakers().map((b) => b.policy)])
+  const gone = new Set([...known].filter((name) => !names.has(name) && isPolicyName(name)))
   for (const policy of all) {
     const isNew = !counted.has(policy.name) && ledger.breaker(policy.name) === undefined
     const alike = policies.filter((p) => p !== policy && isAlike(p, policy)).map((p) => p.name)
     const sources = isNew ? [...alike, ...gone] : alike
     for (const { window, per } of policy.spec.rates ?? [])
       for (const source of sources)
-        ledger.inheritRate(seriesName(source, window, per), seriesName(policy.name, window, per))
+        ledger.inheritRate(seriesName(source, window, per), seriesName(policy.name, window, per), gone.has(source))
     const worst = isNew ? worstOf(sources.flatMap((name) => ledger.breaker(name) ?? [])) : undefined
-    if (worst !== undefined && policy.spec.breaker !== undefined) ledger.setBreaker({ ...worst, policy: policy.name })
+    if (worst !== undefined && policy.spec.breaker !== undefined) ledger.inheritBreaker(worst, policy.name)
   }
 }
 

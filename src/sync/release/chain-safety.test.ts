@@ -286,6 +286,40 @@ test('a cluster that its stage did not wait for is watched by the next Release, 
   expect(chain.phases()).toMatch(/^Succeeded/)
 })
 
+describe('a cluster that stays away for long', () => {
+  const away = (c: string): Health => (c === 't1' ? 'silent' : 'well')
+  const without = () => {
+    const chain = new Chain()
+    chain.commit(of('A'))
+    chain.steps(80, away)
+    expect(chain.phases()).toBe('Succeeded: t1=Offline t2=Healthy p1=Healthy')
+    return chain
+  }
+
+  test('does not hold up later Releases that change nothing in its stage', () => {
+    const chain = without()
+    for (const next of ['B', 'C']) {
+      chain.commit(of('A', { p1: next }))
+      chain.steps(80, away)
+      expect(chain.phases()).toBe('Succeeded: t1=Offline t2=Unchanged p1=Healthy')
+    }
+  })
+
+  test('holds up a Release that changes it, and nothing else there', () => {
+    const chain = without()
+    chain.commit(of('A', { t1: 'B', p1: 'B' }))
+    chain.steps(80, away)
+    expect(chain.phases()).toBe('Progressing: t1=Offline t2=Unchanged p1=Waiting')
+    // The next one would bring the same to prod, and it was healthy nowhere.
+    chain.commit(of('A', { t1: 'B', p1: 'C' }))
+    chain.steps(80, away)
+    expect(chain.phases()).toBe('Progressing: t1=Offline t2=Unchanged p1=Waiting')
+    chain.commit(of('A', { p1: 'D' }))
+    chain.steps(80, away)
+    expect(chain.phases()).toBe('Succeeded: t1=Offline t2=Unchanged p1=Healthy')
+  })
+})
+
 test('whatever is committed when, a Release succeeds only on clusters that were watched healthy for a soak', () => {
   const health = fc.constantFrom<Health>('well', 'well', 'well', 'well', 'working', 'silent')
   const digest = fc.constantFrom('A', 'B', 'C')
