@@ -11,7 +11,7 @@ import { judgeFailures } from '../release/baseline.ts'
 import type { SeenCluster } from '../release/cluster-seen.ts'
 import { countOf } from '../release/cluster-trouble.ts'
 import { readingNeeds } from '../release/gates.ts'
-import { historyOf, isLeftUnderway, SETTLED } from '../release/history.ts'
+import { historyOf, isLeftUnderway, SETTLED, wasPassedWith } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
 import { memberOf } from '../release/members.ts'
 import { labelsIn, risksIn, stageBegun, stageOfTurn } from '../release/membership.ts'
@@ -309,6 +309,7 @@ export function seenCluster(
     digest,
     answer: reports.get(name)?.answer,
     previous: previousOf(chain, release, name),
+    wasPassed: wasPassedWith(chain, release, name),
     soaked: soakedBefore(chain, release, name),
     isReturn: returns.has(name),
     isUnderway: name !== HUB && isLeftUnderway(chain, release, name),

@@ -8,6 +8,7 @@ import { applyDefaults } from '#api/schema/default.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
 import { chainOf, previousOf, soakedBefore } from './chain.ts'
 import type { ClusterAnswer, SeenCluster } from './cluster-seen.ts'
+import { wasPassedWith } from './history.ts'
 import { openClusters, isOver } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 import { defined } from '#lib/defined.ts'
@@ -101,6 +102,7 @@ class Chain {
       const earlier = {
         previous: previousOf(this.chain, release, name),
         soaked: soakedBefore(this.chain, release, name),
+        wasPassed: wasPassedWith(this.chain, release, name),
       }
       return [name, { name, labels: {}, digest, answer: look, ...earlier }]
     })

@@ -37,6 +37,8 @@ export interface SeenCluster {
   readonly answer?: ClusterAnswer | undefined
   /** The cluster's content from previous releases, if it passed its stage. */
   readonly previous?: { readonly digest: string; readonly healthySince: string } | undefined
+  /** An earlier Release finished the cluster's stage with this content, where it may have been skipped or failed. */
+  readonly wasPassed?: boolean
   /** Milliseconds of the soak with this content in a Release that was superseded in the middle of it. */
   readonly soaked?: number
 }

@@ -69,6 +69,24 @@ export function isLeftUnderway(chain: readonly Release[], of: Release, cluster: 
   return last.spec.digests[cluster] !== of.spec.digests[cluster] && historyOf(chain, of, cluster).isReturn
 }
 
+/**
+ * Whether the stage of an earlier Release was done with this content of the cluster, with or without it: passing it over again needs no new evidence. A
+ * Release that never got an answer there changed nothing.
+ */
+export function wasPassedWith(chain: readonly Release[], of: Release, cluster: string): boolean {
+  const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
+  for (const release of chain.slice(0, Math.max(0, at)).toReversed()) {
+    const digest = release.spec.digests[cluster]
+    const status = statusIn(release, cluster)
+    if (digest !== of.spec.digests[cluster]) {
+      if (digest === undefined || (status !== undefined && (status.phase === 'Applying' || hasTouched(status))))
+        return false
+    } else if (release.status?.stages?.some((s) => s.name === status?.stage && s.phase === 'Succeeded') === true)
+      return true
+  }
+  return false
+}
+
 export const statusIn = ({ status }: Release, cluster: string): ClusterStatus | undefined =>
   status?.clusters?.find((c) => c.name === cluster)
 

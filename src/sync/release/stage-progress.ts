@@ -98,12 +98,17 @@ export function stageStatus(
   return afterClusters({ stage, seen, now, base: { ...base, ...opened }, old, clusters })
 }
 
-/** A cluster that keeps its content, or leaves the fleet, proves nothing about the change in those that were skipped or failed. */
+/**
+ * A cluster that keeps its content, or leaves the fleet, proves nothing about the change in those that were skipped or failed. One that was passed over with the
+ * same content before has no change to prove: otherwise a cluster that stays away would block every later release.
+ */
 function isVouchedFor(clusters: readonly ClusterStatus[], { clusters: seen }: ReleaseSeen): boolean {
   const staying = clusters.filter(({ name }) => seen.get(name)?.isLeaving !== true)
   return (
     staying.some(({ phase }) => phase === 'Healthy') ||
-    staying.every(({ phase }) => phase !== 'Offline' && phase !== 'Failed')
+    staying.every(
+      ({ name, phase }) => (phase !== 'Offline' && phase !== 'Failed') || seen.get(name)?.wasPassed === true,
+    )
   )
 }
 
