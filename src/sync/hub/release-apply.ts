@@ -11,7 +11,7 @@ import { judgeFailures } from '../release/baseline.ts'
 import type { SeenCluster } from '../release/cluster-seen.ts'
 import { countOf } from '../release/cluster-trouble.ts'
 import { readingNeeds } from '../release/gates.ts'
-import { historyOf, isLeftUnderway, SETTLED, wasPassedWith } from '../release/history.ts'
+import { historyOf, isLeftUnderway, mayHaveTouched, SETTLED, statusIn, wasPassedWith } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
 import { memberOf } from '../release/members.ts'
 import { labelsIn, risksIn, stageBegun, stageOfTurn } from '../release/membership.ts'
@@ -283,6 +283,12 @@ export interface ClusterNow {
   readonly declared?: Cluster | undefined
 }
 
+/** What the Release declares for the hub is there, or is applied without a stage. Until then, no stage waits for a new Cluster: that of the hub may come later. */
+function isMade(release: Release): boolean {
+  const hub = statusIn(release, HUB)
+  return release.spec.digests[HUB] === undefined || (hub !== undefined && mayHaveTouched(hub))
+}
+
 export function seenCluster(
   clusters: HubCaches['clusters'],
   work: Work,
@@ -301,7 +307,7 @@ export function seenCluster(
   return {
     name,
     // A Cluster that is not in the cache yet: without it, its stage would look empty, and be skipped for good.
-    labels: own === undefined ? declared && memberOf(declared).labels : labelsIn(own),
+    labels: own !== undefined ? labelsIn(own) : isMade(release) ? declared && memberOf(declared).labels : undefined,
     stage: isLeaving ? stageBegun(release, name) : cluster && stageOfTurn(release, cluster),
     content: cluster && contentOf(cluster),
     isLeaving,
