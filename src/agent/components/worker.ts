@@ -2,70 +2,46 @@
 import { assertNever } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Reason } from '#api/catalogue.ts'
-import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { KnownDigests } from '../files/digest.ts'
 import type { AdoptionReport } from './adoption.ts'
-import { AdoptionCheck } from './adoption-check.ts'
 import { reinstallAsked, restartAsked, type RepairParts } from './asked-work.ts'
 import { Asks, failed, type AskKind, type AskResult } from './asks.ts'
-import { type Cause, type StepProblem, causeOf, explained, stepProblem } from './cause.ts'
-import { GrowingDelay } from './growing-delay.ts'
+import { type Cause, type StepProblem, causeOf, explained } from './cause.ts'
 import { Journal } from './journal.ts'
+import { ComponentObserver } from './observer.ts'
 import {
   planComponent,
   type OrderReading,
   type ComponentAction,
   type ComponentSeen,
-  type Missing,
   type ProbeReading,
-  type Unreadable,
 } from './plan.ts'
 import type { PermitReading } from './permit-reading.ts'
 import { Probing } from './probing.ts'
 import { isAtRest, type ComponentRecord, type OnRemoval, type RemovalPlan } from './record.ts'
 import { RemovalOutlook } from './removal-outlook.ts'
-import { KeptSpec, unreadableSlot } from './slot.ts'
 import { Staging } from './staging.ts'
-import { StartTries } from './start-tries.ts'
 import { isPowerLoss, Switcher } from './switch.ts'
+import { ACT_RETRY_MS, Tries } from './tries.ts'
 import { Visits } from './visits.ts'
 import type { WorkerDeps } from './worker-deps.ts'
-import { KernelSwitch } from '../os/kernel-switch.ts'
-import type { Mismatch } from '../os/port.ts'
 
-/** Delay after an action failed for a temporary reason; longest one when it keeps failing. */
-const ACT_RETRY_MS = 2_000
-const ACT_RETRY_MOST_MS = 60_000
-/** The same for a switch in which the host failed. Each try may restart what runs. */
-const SWITCH_RETRY_MS = 10_000
-const SWITCH_RETRY_MOST_MS = 300_000
 /** A change made by an action is reported when the action ends, or after this time. */
 const REPORT_AFTER_MS = 1_000
 const READS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
-/** These may end in a switch that is postponed. */
-const SWITCHES: ReadonlySet<ComponentAction['kind']> = new Set(['Switch', 'ContinueSwitch', 'RollBack'])
-/** Another version is tried at once, whatever failed before it. */
-const actionName = (action: ComponentAction): string =>
-  action.kind === 'Stage' || action.kind === 'Switch' ? `${action.kind}: ${action.reason}` : action.kind
 
 export class ComponentWorker {
   readonly component: string
   readonly #deps: WorkerDeps
   readonly #journal: Journal
   readonly #switcher: Switcher
-  readonly #kernel: KernelSwitch
   readonly #staging: Staging
   readonly #probing: Probing
-  readonly #starts: StartTries
-  /** By the action and why it is taken. */
-  readonly #actions: GrowingDelay
-  /** By the slot that is switched to. */
-  readonly #switches: GrowingDelay
+  readonly #observer: ComponentObserver
+  readonly #tries: Tries
   readonly #asks = new Asks()
   readonly #log: Logger
   #order: OrderReading = 'Unread'
-  readonly #inUse: KeptSpec
-  readonly #staged: KeptSpec
   #permit: PermitReading | undefined
   #isNodePending: boolean | undefined
   #waiting: string | undefined
@@ -78,28 +54,15 @@ export class ComponentWorker {
   #removalProblem: string | undefined
   #drift: string | undefined
   #foreign: readonly string[] = []
-  readonly #adoption: AdoptionCheck
   readonly #removal: RemovalOutlook
-  #unreadableSince: number | undefined
-  #stepProblem: StepProblem | undefined
-  /** What a failure in this turn is a failure of. */
-  #trying = 'Observe'
 
   constructor(deps: WorkerDeps, component: string) {
     this.component = component
     this.#deps = deps
     this.#log = deps.log.with({ component })
-    const known = { ...deps, digests: new KnownDigests(deps.files) }
-    this.#adoption = new AdoptionCheck(known, component, (slot) => this.#staged.read(slot))
-    this.#removal = new RemovalOutlook(known, component, (record) => this.#specInUse(record))
     this.#journal = new Journal(deps, component)
     this.#switcher = new Switcher({ ...deps, log: this.#log }, component, this.#journal)
-    this.#kernel = new KernelSwitch(deps.os, this.#log)
-    this.#inUse = new KeptSpec(deps, component)
-    this.#staged = new KeptSpec(deps, component)
-    this.#starts = new StartTries(deps.clock, this.#log)
-    this.#actions = new GrowingDelay(deps.clock, ACT_RETRY_MS, ACT_RETRY_MOST_MS)
-    this.#switches = new GrowingDelay(deps.clock, SWITCH_RETRY_MS, SWITCH_RETRY_MOST_MS)
+    this.#tries = new Tries(deps.clock, this.#log)
     this.#probing = new Probing({
       clock: deps.clock,
       random: deps.random,
@@ -109,6 +72,9 @@ export class ComponentWorker {
         deps.onChange()
       },
     })
+    const known = { ...deps, digests: new KnownDigests(deps.files) }
+    this.#observer = new ComponentObserver({ ...known, probing: this.#probing, starts: this.#tries.starts }, component)
+    this.#removal = new RemovalOutlook(known, component, (record) => this.#observer.specInUse(record))
     this.#staging = new Staging({
       ...deps,
       log: this.#log,
@@ -141,12 +107,12 @@ export class ComponentWorker {
 
   /** Why the version in use cannot be started. */
   get startProblem(): string | undefined {
-    return this.#starts.failure?.problem
+    return this.#tries.starts.failure?.problem
   }
 
   /** Why the last step failed, which the journal may not hold: it is on the disk that is full. */
   get stepProblem(): StepProblem | undefined {
-    return this.#stepProblem ?? this.#staging.unrecorded
+    return this.#tries.problem ?? this.#staging.unrecorded
   }
 
   get probes(): ProbeReading {
@@ -165,7 +131,7 @@ export class ComponentWorker {
 
   /** What adopting other owners' files would do, or which originals it kept. */
   get adoption(): AdoptionReport | undefined {
-    return this.#adoption.report
+    return this.#observer.adoption
   }
 
   /** What would happen if the component left now. */
@@ -260,30 +226,22 @@ export class ComponentWorker {
         await this.#turn()
       } catch (e) {
         this.#log.error('component step failed', { error: e })
-        this.#noteFailure(e)
-        this.#actions.noteFailure(this.#trying)
-        this.#later(this.#actions.leftMs(this.#trying))
+        // Reported once: each change wakes components that wait for this one, and two that fail on one disk would wake each other without end.
+        if (this.#tries.noteFailure(e)) this.#deps.onChange()
+        this.#later(this.#tries.leftMs)
       }
     }
   }
 
-  /** Told once: each change wakes components that wait for this one, and two that fail on one disk would wake each other without end. */
-  #noteFailure(error: unknown): void {
-    const before = this.#stepProblem
-    this.#stepProblem = stepProblem(error, before?.since ?? this.#deps.clock.now())
-    if (before?.message !== this.#stepProblem.message) this.#deps.onChange()
-  }
-
   async #turn(): Promise<void> {
-    this.#trying = 'Observe'
+    this.#tries.observing()
     const seen = await this.#observe()
     const plan = planComponent(seen)
     this.#permit = undefined
     this.#isNodePending = undefined
     if (plan.action === undefined) {
-      const isReported = this.#waiting === plan.waiting && this.#stepProblem === undefined
-      this.#actions.clear()
-      this.#stepProblem = undefined
+      const isReported = this.#waiting === plan.waiting && this.#tries.problem === undefined
+      this.#tries.noteNothingToDo()
       this.#waiting = plan.waiting
       this.#waitingBecause = plan.because
       if (!isReported) this.#deps.onChange()
@@ -293,26 +251,17 @@ export class ComponentWorker {
     }
     // Observing changes nothing: the wait continues until an action is done.
     const isRead = READS.has(plan.action.kind)
-    this.#trying = actionName(plan.action)
-    const delayMs = isRead ? 0 : this.#actions.leftMs(this.#trying)
+    this.#tries.acting(plan.action)
+    const delayMs = isRead ? 0 : this.#tries.leftMs
     if (delayMs > 0) return this.#later(delayMs)
     this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
     if (!isRead) this.#waiting = this.#waitingBecause = undefined
     await this.#actAndReport(plan.action)
-    if (!isRead) this.#noteDone(plan.action)
+    if (!isRead) this.#tries.noteDone(plan.action, this.record)
     // Report both together: otherwise a Healthy version without its removal plan would be handed back as if nothing restarted.
     if (plan.action.kind === 'Commit' || plan.action.kind === 'RollBack') await this.#inspectRemoval()
     this.#isDirty = true
     if (!isRead) this.#deps.onChange()
-  }
-
-  #noteDone({ kind }: ComponentAction): void {
-    this.#stepProblem = undefined
-    this.#actions.clear()
-    const { state, reason, staged } = this.record ?? {}
-    const isPostponed = SWITCHES.has(kind) && state === 'Staged' && reason === 'HostUnsuitable'
-    if (isPostponed && staged !== undefined) this.#switches.noteFailure(staged.id)
-    if (kind === 'Commit') this.#switches.clear()
   }
 
   #inspectRemoval(): Promise<boolean> {
@@ -330,93 +279,20 @@ export class ComponentWorker {
   }
 
   async #observe(): Promise<ComponentSeen> {
-    const { processes } = this.#deps
     const { record } = this
-    const spec = await this.#specInUse(record)
-    const reading = spec?.service === undefined ? 'NoService' : processes.reading(this.component)
-    this.#probing.watch(spec, reading === 'NoService' || reading === 'Running' || reading === 'Frozen')
-    if (reading === 'NoService' || reading === 'Running' || reading === 'Ended') this.#starts.noteUp()
-    const startFailure = this.#starts.failure
-    if (await this.#adoption.inspect(record)) this.#deps.onChange()
-    const isNodeFrozen = (await this.#deps.isNodeFrozen?.()) ?? false
-    if (isNodeFrozen) this.#asks.refuseAll()
-    const needs = await this.#stagedNeeds(record)
-    const mismatch = await this.#mismatch(record, spec)
+    const observed = await this.#observer.observe(record)
+    if (observed.isNodeFrozen === true) this.#asks.refuseAll()
     return {
+      ...observed,
       order: this.#order,
-      record,
-      process: reading,
-      end: processes.end(this.component),
-      brakeMs: processes.brakeMs(this.component),
-      startFailure,
-      probes: this.#judged(mismatch),
-      unreadable: this.#unreadable(record, spec, mismatch),
       permit: this.#permit,
       isNodePending: this.#isNodePending,
-      missingRequirement: await this.#missing(record),
-      switchBackoffMs: this.#switches.leftMs(record?.staged?.id),
+      switchBackoffMs: this.#tries.switchBackoffMs(record),
       stageBackoffMs: this.#staging.backoffMs(this.#order),
       staging: this.#staging.target,
       asked: this.#asks.next,
       isDrifted: this.#drift !== undefined,
-      adoption: this.#deps.adoption?.() ?? 'Refuse',
-      inTheWay: this.#adoption.inTheWay,
-      isNodeFrozen,
-      ...needs,
-      boot: await this.#deps.reboots?.boot(),
-      mates: needs.needsReboot || record?.open?.reboot ? ((await this.#deps.mates?.()) ?? []) : [],
     }
-  }
-
-  async #specInUse(record: ComponentRecord | undefined): Promise<MachineComponentSpec | undefined> {
-    const slot = record?.current?.id
-    if (slot === undefined) return undefined
-    if (!this.#inUse.isOf(slot)) this.#probing.stop()
-    return this.#inUse.read(slot)
-  }
-
-  async #missing(record: ComponentRecord | undefined): Promise<Missing | undefined> {
-    const slot = record?.staged?.id
-    if (slot === undefined || record?.state !== 'Staged') return undefined
-    const spec = await this.#staged.read(slot)
-    return spec && this.#deps.missingRequirement(spec)
-  }
-
-  async #stagedNeeds(
-    record: ComponentRecord | undefined,
-  ): Promise<Pick<ComponentSeen, 'needsReboot' | 'isKernel' | 'hungHook'>> {
-    const slot = record?.staged?.id
-    if (slot === undefined || record?.state !== 'Staged') return {}
-    const spec = await this.#staged.read(slot)
-    const hungHook = spec?.hooks === undefined ? undefined : this.#deps.hungHook?.(this.component)
-    return { needsReboot: spec?.disruption === 'Reboot', isKernel: this.#kernel.isOf(spec), hungHook }
-  }
-
-  async #mismatch({ current }: Partial<ComponentRecord> = {}, spec: MachineComponentSpec | undefined) {
-    return current === undefined || spec === undefined ? undefined : this.#kernel.mismatch({ id: current.id, spec })
-  }
-
-  /** A kernel is healthy while it is the one that runs. */
-  #judged(mismatch: Mismatch | undefined): ProbeReading {
-    if (mismatch === undefined) return this.probes
-    return {
-      verdict: mismatch.booted === 'Unknown' ? 'Unknown' : 'Failing',
-      isSettled: false,
-      message: mismatch.what,
-    }
-  }
-
-  /** Of the version in use, and for how long already. */
-  #unreadable(
-    { current }: Partial<ComponentRecord> = {},
-    spec: MachineComponentSpec | undefined,
-    mismatch: Mismatch | undefined,
-  ): Unreadable | undefined {
-    const unknown = mismatch?.booted === 'Unknown' ? mismatch.what : undefined
-    const what = current !== undefined && spec === undefined ? unreadableSlot(current) : unknown
-    const now = this.#deps.clock.monotonic()
-    this.#unreadableSince = what === undefined ? undefined : (this.#unreadableSince ?? now)
-    return what === undefined ? undefined : { what, forMs: now - (this.#unreadableSince ?? now) }
   }
 
   async #act(action: ComponentAction): Promise<void> {
@@ -460,10 +336,10 @@ export class ComponentWorker {
         return this.#asks.switched(failed(action.reason))
       case 'Start':
         this.#probing.stop()
-        return this.#starts.try(() => this.#switcher.start())
+        return this.#tries.starts.try(() => this.#switcher.start())
       case 'Restart':
         this.#probing.stop()
-        return this.#starts.try(() => restartAsked(this.#repairParts()))
+        return this.#tries.starts.try(() => restartAsked(this.#repairParts()))
       case 'Reinstall':
         this.#probing.stop()
         return reinstallAsked(this.#repairParts())
