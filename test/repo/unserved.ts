@@ -40,7 +40,7 @@ export const USED_AS: Readonly<Record<string, string>> = {
   'component-process hooks.postInstall': 'src/agent/components/switch.ts',
   'component-process hooks.preSwitch': 'src/agent/components/switch.ts',
   'component-process hooks.postSwitch': 'src/agent/components/switch.ts',
-  'component-process hooks.uninstall': 'src/agent/components/switch.ts',
+  'component-process hooks.uninstall': 'src/agent/components/remove.ts',
   'machine-component props.signatures.value': 'src/api/trust/statement.ts',
   'machine-component props.daemonSet.namespace': 'src/controllers/machine/workloads/observe.ts',
   'machine-component props.daemonSet.name': 'src/controllers/machine/workloads/observe.ts',

@@ -41,6 +41,11 @@ export class Journal {
     return this.#record
   }
 
+  demand(): ComponentRecord {
+    if (this.#record === undefined) throw new KubeNodeError(agentErrors.KN1000_noRecord({ component: this.#component }))
+    return this.#record
+  }
+
   async load(): Promise<void> {
     const { files, dir } = this.#deps
     const path = recordFile(dir, this.#component)

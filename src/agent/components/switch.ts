@@ -1,52 +1,27 @@
 // Switches a component from one slot to another, and back. Every step can be repeated: the journal records the open switch, and one symbolic link
 // defines the version in use.
-import { dirname, join } from 'node:path'
 import { isReason } from '#api/catalogue.ts'
 import { defined } from '#lib/defined.ts'
-import { KubeNodeError, assertNever, messageOf } from '#lib/errors.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { shortened } from '#lib/shortened.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { type HealthyVersion, withHealthy } from '#api/protocol/healthy-before.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
-import { effectFor, inTheWay, standingsOf, type AdoptionMode } from './adoption.ts'
-import {
-  digestsInUse,
-  keep,
-  letGoUnread,
-  lostOriginal,
-  removeFolders,
-  restore,
-  restorePath,
-  type InUse,
-} from './hand-back.ts'
-import { dropKept, isAdopted, keepOriginals, readKept, type Kept, type KeptProcess } from './kept.ts'
-import type { Files } from '../files/port.ts'
-import { componentFolder, currentLink, slotFolder, slotsFolder, trashFolder, type NodeDir } from '../node-dir.ts'
-import type { Processes, StartRequest } from '../supervise/port.ts'
+import { isAdopted, readKept } from './kept.ts'
+import { slotsFolder } from '../node-dir.ts'
 import { causeOf, switchCause, type Cause } from './cause.ts'
 import type { Journal } from './journal.ts'
-import { switchEffect, type SlotOf } from './effect.ts'
-import { foreignError } from './foreign-error.ts'
-import { linksOn } from './host-units.ts'
-import { layoutOf } from './layout.ts'
-import { makeLinks } from './links.ts'
+import type { SlotOf } from './effect.ts'
+import { Installer, type InstallerDeps } from './installer.ts'
 import { maskedError } from './masked.ts'
-import { MAX_PINS, type ComponentRecord, type Pin, type RemovalPlan, type SharedWith, type Slot } from './record.ts'
+import { MAX_PINS, type ComponentRecord, type Pin, type SharedWith, type Slot } from './record.ts'
 import { RebootSwitch, type RebootSwitchDeps, type Then } from './reboot-switch.ts'
 import { readSlot, removeSlot } from './slot.ts'
 import { agentErrors } from '../agent-errors.ts'
 
-export type HookName = 'preInstall' | 'postInstall' | 'preSwitch' | 'postSwitch' | 'uninstall'
+type HookName = 'preInstall' | 'postInstall' | 'preSwitch' | 'postSwitch'
 
-export interface SwitchDeps extends RebootSwitchDeps {
-  readonly files: Files
-  readonly dir: NodeDir
-  readonly processes: Processes
-  /** Name of the machine, for hints to users. */
-  readonly machine?: string
-  /** What to do with files of other owners; Refuse when unknown. */
-  readonly adoption?: () => AdoptionMode
+export interface SwitchDeps extends InstallerDeps, RebootSwitchDeps {
   /** Throws when the hook fails. */
   readonly runHook: (command: readonly string[], timeoutMs: number, component: string) => Promise<void>
 }
@@ -55,18 +30,20 @@ export class Switcher {
   readonly #deps: SwitchDeps
   readonly #component: string
   readonly #journal: Journal
+  readonly #installer: Installer
   readonly #reboot: RebootSwitch
 
   constructor(deps: SwitchDeps, component: string, journal: Journal) {
     this.#deps = deps
     this.#component = component
     this.#journal = journal
+    this.#installer = new Installer(deps, component)
     this.#reboot = new RebootSwitch(deps, component, journal)
   }
 
   /** From here the switch ends in the new version or, automatically, in the old one. */
   async begin(to: Slot, permit: string | undefined): Promise<void> {
-    const record = this.#demand()
+    const record = this.#journal.demand()
     const from = record.current
     const change = {
       open: {
@@ -83,7 +60,7 @@ export class Switcher {
 
   /** A repair switches to a fresh copy of the same version; the caller has checked its permit. */
   async beginAgain(to: Slot): Promise<void> {
-    const { current } = this.#demand()
+    const { current } = this.#journal.demand()
     await this.#journal.step(
       'reinstall',
       { reinstallPermitted: true, sameVersion: current?.digest === to.digest },
@@ -94,7 +71,7 @@ export class Switcher {
 
   /** Resumes an open switch wherever it was interrupted, up to the probes. Reverts when it cannot finish. */
   async go(): Promise<void> {
-    const record = this.#demand()
+    const record = this.#journal.demand()
     const { open } = record
     if (open === undefined) return
     if (open.phase === 'GoingBack') {
@@ -115,7 +92,7 @@ export class Switcher {
       const isBooted = open.reboot !== undefined
       if (!isBooted) await this.#hook(spec, 'preInstall')
       if (!isBooted) await this.#hook(spec, 'preSwitch')
-      await this.#use(
+      await this.#installer.use(
         { id: open.to.id, spec },
         open.from === undefined || before === undefined ? undefined : { id: open.from.id, spec: before },
         then,
@@ -125,7 +102,7 @@ export class Switcher {
         await this.#reboot.awaitReboot({ id: open.to.id, spec }, open)
         return
       }
-      reached = this.#demand().open ?? open
+      reached = this.#journal.demand().open ?? open
       await this.#hook(spec, 'postSwitch')
     } catch (e) {
       if (isPowerLoss(e)) throw e
@@ -150,7 +127,7 @@ export class Switcher {
   }
 
   async commit(): Promise<void> {
-    const { open, current, previous, healthy } = this.#demand()
+    const { open, current, previous, healthy } = this.#journal.demand()
     if (open === undefined) return
     const held = current ?? open.to
     const now = healthyVersionOf(held)
@@ -178,7 +155,7 @@ export class Switcher {
 
   /** Restarts a process that exited in its settle window. Recorded first: if the agent crashes in between, the next exit still counts. */
   async startAgain(how: string): Promise<void> {
-    const { open } = this.#demand()
+    const { open } = this.#journal.demand()
     if (open === undefined) return
     const message = `${how} in its settle window; started again, the next end counts`
     const change = (isStarted: boolean) => ({ open: { ...open, secondStart: { how, isStarted } }, message })
@@ -198,7 +175,7 @@ export class Switcher {
    * old one and leaves it stopped. The next call starts it, after the reboot or because there is none; `pending` explains why there is none.
    */
   async goBack(given: Cause, pending?: string): Promise<void> {
-    const record = this.#demand()
+    const record = this.#journal.demand()
     // An interrupted revert continues with its original cause.
     const {
       because: reason,
@@ -250,9 +227,9 @@ export class Switcher {
 
   /** Starts the version in use, if it has a service. */
   async start(): Promise<void> {
-    const { current } = this.#demand()
+    const { current } = this.#journal.demand()
     if (current === undefined) return
-    await this.#startFrom({ id: current.id, spec: await this.#specOf(current) })
+    await this.#installer.start({ id: current.id, spec: await this.#specOf(current) })
   }
 
   async restart(): Promise<void> {
@@ -260,68 +237,10 @@ export class Switcher {
     await this.start()
   }
 
-  /** Decided once: after an interruption, the removal finishes the same way. */
-  async remove(planned: RemovalPlan): Promise<void> {
-    const record = this.#demand()
-    const removal = record.removal ?? planned
-    if (record.removal === undefined) await this.#journal.write({ removal })
-    const { current } = record
-    const spec = current && (await readSlot(this.#deps, this.#component, current.id))
-    if (current === undefined || spec === undefined)
-      await letGoUnread(this.#deps, this.#component, removal.how === 'Keep')
-    else await this.#handBack({ component: this.#component, slot: current.id, spec }, removal)
-    await this.#throwAway()
-    this.#journal.forget()
-  }
-
-  async #handBack(inUse: InUse, { how, restarts }: RemovalPlan): Promise<void> {
-    switch (how) {
-      case 'Keep':
-        return keep(this.#deps, inUse)
-      case 'Restore':
-        return this.#putBack(inUse, restarts)
-      case 'Uninstall':
-        return this.#uninstall(inUse)
-      default:
-        return assertNever(how)
-    }
-  }
-
-  /** Checks the originals again: the decision may be older than an interruption. */
-  async #putBack(inUse: InUse, restarts: boolean): Promise<void> {
-    const lost = await lostOriginal(this.#deps, inUse)
-    if (lost === undefined) return restore(this.#deps, inUse, { restarts })
-    this.#deps.log.warn('what runs is kept', { component: this.#component, reason: lost })
-    await this.#journal.write({ removal: { how: 'Keep', restarts: false } })
-    return keep(this.#deps, inUse)
-  }
-
-  async #uninstall({ component, spec }: InUse): Promise<void> {
-    const { processes } = this.#deps
-    await processes.stop(component)
-    await processes.forget?.(component, spec.service)
-    await this.#hook(spec, 'uninstall')
-    for (const { path } of layoutOf(spec).links) await restorePath(this.#deps, component, undefined, path)
-    await removeFolders(this.#deps, await readKept(this.#deps, component))
-    await dropKept(this.#deps, component)
-  }
-
-  /** Renames the folder away in one step, then removes its files. */
-  async #throwAway(): Promise<void> {
-    const { files, dir } = this.#deps
-    const folder = componentFolder(dir, this.#component)
-    const trash = join(trashFolder(dir), this.#component)
-    await files.remove(trash)
-    await makeFolderDurably(files, trashFolder(dir))
-    await files.rename(folder, trash)
-    await files.syncFolder(dirname(folder))
-    await files.remove(trash)
-  }
-
   /** Keeps the slot in use, the slot to revert to, and the staged slot. */
   async dropOldSlots(): Promise<void> {
     const { files, dir } = this.#deps
-    const { current, previous, staged, open } = this.#demand()
+    const { current, previous, staged, open } = this.#journal.demand()
     const kept = new Set([current, previous, staged, open?.to, open?.from].map((s) => s?.id))
     const found = await files.list(slotsFolder(dir, this.#component))
     for (const id of found) if (!kept.has(id)) await removeSlot(this.#deps, this.#component, id)
@@ -333,12 +252,6 @@ export class Switcher {
     return (await Promise.all(specs)).flatMap(({ id, spec }) => (spec === undefined ? [] : [{ id, spec }]))
   }
 
-  #demand(): ComponentRecord {
-    const { record } = this.#journal
-    if (record === undefined) throw new KubeNodeError(agentErrors.KN1000_noRecord({ component: this.#component }))
-    return record
-  }
-
   async #specOf(slot: Slot): Promise<MachineComponentSpec> {
     const spec = await readSlot(this.#deps, this.#component, slot.id)
     if (spec === undefined)
@@ -348,102 +261,18 @@ export class Switcher {
     return spec
   }
 
-  async #use(to: SlotOf, from: SlotOf | undefined, then: Then): Promise<void> {
-    const { files, dir, processes } = this.#deps
-    const { id, spec } = to
-    const link = currentLink(dir, this.#component)
-    const target = slotFolder(dir, this.#component, id)
-    const effect = await switchEffect(this.#deps, this.#component, from, to)
-    const { kept, notThis } = await this.#adopt(to, from)
-    // No process of the old version may run while the link changes.
-    if (then === 'Stop' || (effect === 'Restart' && (await files.readLink(link)) !== target))
-      await processes.stop(this.#component)
-    await relink(files, link, target)
-    await makeLinks(this.#deps, this.#component, await linksOn(this.#deps, spec))
-    const stays = new Set(layoutOf(spec).links.map((l) => l.path))
-    const removed = from === undefined ? [] : layoutOf(from.spec).links.filter((l) => !stays.has(l.path))
-    for (const { path } of removed) await restorePath(this.#deps, this.#component, kept, path)
-    if (from?.spec.service !== undefined && spec.service === undefined)
-      await processes.forget?.(this.#component, from.spec.service)
-    if (then === 'Stop') return
-    await this.#startFrom(to, { keep: effect !== 'Restart', ...defined({ notThis }) })
-    const { reloadSignal } = spec.service ?? {}
-    if (effect === 'Reload' && reloadSignal !== undefined) processes.signal(this.#component, reloadSignal)
-  }
-
-  /** Keeps the originals at the component's paths, if they may be replaced. `notThis`: the process that runs from files that are about to be replaced. */
-  async #adopt(
-    { id, spec }: SlotOf,
-    from: SlotOf | undefined,
-  ): Promise<{ readonly kept: Kept; readonly notThis?: KeptProcess }> {
-    const { processes, adoption } = this.#deps
-    const component = this.#component
-    const before = await readKept(this.#deps, component)
-    const standings = await standingsOf(this.#deps, spec, id, before)
-    const foreign = foreignError(component, inTheWay(standings, adoption?.() ?? 'Refuse', before), this.#deps.machine)
-    if (foreign !== undefined) throw foreign
-    const isFirst = from === undefined && before?.unit === undefined && spec.service !== undefined
-    const unit = isFirst ? await processes.standing?.(component, spec.service) : undefined
-    const kept = await keepOriginals(this.#deps, component, await linksOn(this.#deps, spec), unit)
-    const replaced = from === undefined && (await this.#isReplaced(kept, { id, spec }))
-    return { kept, ...(replaced && kept.unit?.main !== undefined && { notThis: kept.unit.main }) }
-  }
-
-  /** Compares the kept originals, not the current files, so that an interrupted adoption makes the same restart decision. */
-  async #isReplaced(kept: Kept, { id, spec }: SlotOf): Promise<boolean> {
-    const inUse = await digestsInUse(this.#deps, { component: this.#component, slot: id, spec })
-    return layoutOf(spec).links.some((link) => {
-      const original = kept.originals.find((o) => o.path === link.path)
-      if (original === undefined || effectFor(spec, link) !== 'Restart') return false
-      return original.kind === 'Absent' || original.sha256 !== inUse.get(link.path)
-    })
-  }
-
-  async #startFrom({ id, spec: { service } }: SlotOf, how: Pick<StartRequest, 'keep' | 'notThis'> = {}): Promise<void> {
-    const { processes } = this.#deps
-    const { keep = false, notThis } = how
-    if (service === undefined) await processes.stop(this.#component)
-    else
-      await processes.start({
-        component: this.#component,
-        slot: id,
-        service,
-        ...(keep && { keep }),
-        ...defined({ notThis }),
-      })
-  }
-
   /** Why the revert failed; undefined when the old version, or nothing, is in place again. */
-  async #restore(failed: Slot, from: Slot | undefined, then: Then): Promise<string | undefined> {
-    const { files, dir, processes } = this.#deps
+  async #restore(to: Slot, from: Slot | undefined, then: Then): Promise<string | undefined> {
     try {
-      const failedSpec = await readSlot(this.#deps, this.#component, failed.id)
-      if (from !== undefined) {
-        await this.#use(
-          { id: from.id, spec: await this.#specOf(from) },
-          failedSpec === undefined ? undefined : { id: failed.id, spec: failedSpec },
-          then,
-        )
-        return undefined
-      }
-      if (failedSpec === undefined) {
-        await processes.stop(this.#component)
-        await processes.forget?.(this.#component, undefined)
-      } else await this.#undoFirst({ component: this.#component, slot: failed.id, spec: failedSpec })
-      await removeDurably(files, currentLink(dir, this.#component))
+      const spec = await readSlot(this.#deps, this.#component, to.id)
+      const failed = spec && { id: to.id, spec }
+      if (from === undefined) await this.#installer.undoFirst(failed)
+      else await this.#installer.use({ id: from.id, spec: await this.#specOf(from) }, failed, then)
       return undefined
     } catch (e) {
       if (isPowerLoss(e)) throw e
       return messageOf(e)
     }
-  }
-
-  /** Runs the previous program again, in its own version. */
-  async #undoFirst(inUse: InUse): Promise<void> {
-    const kept = await readKept(this.#deps, this.#component)
-    const { unit } = kept ?? {}
-    const isOriginal = unit !== undefined && (await this.#deps.processes.isMain?.(this.#component, unit)) === true
-    await restore(this.#deps, inUse, { restarts: unit !== undefined && !isOriginal, isUndo: true })
   }
 
   async #hook(spec: MachineComponentSpec, name: HookName): Promise<void> {

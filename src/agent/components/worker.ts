@@ -19,6 +19,7 @@ import {
 import type { PermitReading } from './permit-reading.ts'
 import { Probing } from './probing.ts'
 import { isAtRest, type ComponentRecord, type OnRemoval, type RemovalPlan } from './record.ts'
+import { removeComponent } from './remove.ts'
 import { RemovalOutlook } from './removal-outlook.ts'
 import { Staging } from './staging.ts'
 import { isPowerLoss, Switcher } from './switch.ts'
@@ -361,7 +362,8 @@ export class ComponentWorker {
 
   async #remove(): Promise<void> {
     try {
-      await this.#switcher.remove(await this.#removal.now(this.record))
+      const parts = { ...this.#deps, log: this.#log, component: this.component, journal: this.#journal }
+      await removeComponent(parts, await this.#removal.now(this.record))
       this.#removalProblem = undefined
     } catch (error) {
       if (isPowerLoss(error)) throw error
