@@ -48,6 +48,7 @@ const STORIES: Readonly<Record<string, readonly string[]>> = {
   ],
   'a-failed-probe': [
     'src/agent/components/cause.ts',
+    'src/agent/components/plan-open-switch.ts',
     'src/agent/components/plan.ts',
     'src/agent/components/probe-verdict.ts',
     'src/agent/components/probe.ts',

@@ -10,3 +10,6 @@ export type PermitReading =
     }
   | { readonly kind: 'NotGranted'; readonly permit: string; readonly why: string }
   | { readonly kind: 'Unknown'; readonly permit: string; readonly why: string }
+
+/** How often permits are read while an order waits for a Granted permit. */
+export const PERMIT_RETRY_MS = 5_000

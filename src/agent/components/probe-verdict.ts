@@ -1,6 +1,6 @@
 // Pure: turns the answers of one probe into a verdict. A wrong answer counts after three in a row. A missing answer counts only after the component had
 // time to start.
-import type { ProbeReading } from './plan.ts'
+import type { ProbeReading } from './seen.ts'
 import type { ProbeAnswer } from './probe.ts'
 
 export interface ProbeHistory {

@@ -2,7 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { Random } from '#lib/random.ts'
-import type { ProbeReading } from './plan.ts'
+import type { ProbeReading } from './seen.ts'
 import type { Probe, ProbeAnswer } from './probe.ts'
 import { afterAnswer, isUnaskable, newHistory, probeReading, type ProbeHistory } from './probe-verdict.ts'
 

@@ -2,7 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import type { ProbeReading } from './plan.ts'
+import type { ProbeReading } from './seen.ts'
 import type { Probe, ProbeAnswer } from './probe.ts'
 import { Prober } from './prober.ts'
 

@@ -6,7 +6,7 @@ import type { Random } from '#lib/random.ts'
 import { type Attempt, isSameAttempt } from '#api/protocol/component-order.ts'
 import { type StepProblem, causeOf, stepProblem } from './cause.ts'
 import type { Journal } from './journal.ts'
-import type { OrderReading } from './plan.ts'
+import type { OrderReading } from './seen.ts'
 import { generationAfter, isSlotOf } from './record.ts'
 import type { StageRequest, Staged } from './stage.ts'
 

@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import { type StepProblem, stepProblem } from './cause.ts'
 import { GrowingDelay } from './growing-delay.ts'
-import type { ComponentAction } from './plan.ts'
+import type { ComponentAction } from './actions.ts'
 import type { ComponentRecord } from './record.ts'
 import { StartTries } from './start-tries.ts'
 

@@ -9,13 +9,9 @@ import { Asks, failed, type AskKind, type AskResult } from './asks.ts'
 import { type Cause, type StepProblem, causeOf, explained } from './cause.ts'
 import { Journal } from './journal.ts'
 import { ComponentObserver } from './observer.ts'
-import {
-  planComponent,
-  type OrderReading,
-  type ComponentAction,
-  type ComponentSeen,
-  type ProbeReading,
-} from './plan.ts'
+import type { ComponentAction } from './actions.ts'
+import { planComponent } from './plan.ts'
+import type { OrderReading, ComponentSeen, ProbeReading } from './seen.ts'
 import type { PermitReading } from './permit-reading.ts'
 import { Probing } from './probing.ts'
 import { isAtRest, type ComponentRecord, type OnRemoval, type RemovalPlan } from './record.ts'

@@ -1,5 +1,5 @@
 // Pure: whether a component has a problem that the node must report, and which one.
-import type { ProbeReading, ProcessReading } from '../components/plan.ts'
+import type { ProbeReading, ProcessReading } from '../components/seen.ts'
 import type { ComponentRecord } from '../components/record.ts'
 
 export interface ComponentProblem {

@@ -1,5 +1,5 @@
 // Simulated component processes: they start and stop immediately, and crash if the version is one that crashes.
-import type { ProcessReading } from '../components/plan.ts'
+import type { ProcessReading } from '../components/seen.ts'
 import type { Processes, StartRequest } from '../supervise/port.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 

@@ -1,7 +1,7 @@
 // The agent as one of its own components. It cannot stop itself and start another copy, so it records the copy to run and exits; its supervisor does the
 // rest. It controls no other component.
 import { KubeNodeError } from '#lib/errors.ts'
-import type { ProcessReading } from '../components/plan.ts'
+import type { ProcessReading } from '../components/seen.ts'
 import type { ComponentRecord } from '../components/record.ts'
 import { removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'

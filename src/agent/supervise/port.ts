@@ -1,7 +1,7 @@
 // What the agent needs from a supervisor of components: start, stop, and their actual state. That is systemd where it runs the host, otherwise the
 // agent's own supervisor.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import type { ProcessReading } from '../components/plan.ts'
+import type { ProcessReading } from '../components/seen.ts'
 import type { KeptProcess, KeptUnit } from '../components/kept.ts'
 import type { ProcessEnd } from './process-end.ts'
 

@@ -1,5 +1,5 @@
 // The state of one running component, and the rule that both supervisors share: a process stopped by a signal for a while counts as frozen.
-import type { ProcessReading } from '../components/plan.ts'
+import type { ProcessReading } from '../components/seen.ts'
 import type { ProcessEnd } from './process-end.ts'
 
 export interface Sight {

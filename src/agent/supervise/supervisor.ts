@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
-import type { ProcessReading } from '../components/plan.ts'
+import type { ProcessReading } from '../components/seen.ts'
 import { removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { componentsFolder, processFile } from '../node-dir.ts'

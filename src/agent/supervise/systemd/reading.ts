@@ -1,5 +1,5 @@
 // Pure: translates systemd's state of a unit into the agent's.
-import type { ProcessReading } from '../../components/plan.ts'
+import type { ProcessReading } from '../../components/seen.ts'
 import type { Service } from '../port.ts'
 import type { UnitState } from './systemctl.ts'
 
