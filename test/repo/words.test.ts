@@ -88,6 +88,8 @@ const STORIES: Readonly<Record<string, readonly string[]>> = {
   why: [
     'src/explain/attention/',
     'src/explain/cluster-story.ts',
+    'src/explain/condition-findings.ts',
+    'src/explain/part-findings.ts',
     'src/explain/place-story.ts',
     'src/explain/ways-out.ts',
     'src/explain/why.ts',
