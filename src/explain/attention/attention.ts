@@ -5,22 +5,20 @@ import { counted } from '#lib/counted.ts'
 import { isLocal } from '#sync/git/local-url.ts'
 import { acceptanceFindings } from './acceptance-findings.ts'
 import {
-  brakeFindings,
-  breakerFindings,
   canaryFindings,
-  clusterObjectFindings,
   machineSetFindings,
   maintenanceFindings,
-  permitFindings,
   releaseFindings,
   setFindings,
-  sourceFindings,
 } from './change-findings.ts'
 import { connectionFindings, gapFindings, holdFindings, policyFindings, programFindings } from './cluster-findings.ts'
+import { clusterObjectFindings } from './control-plane-findings.ts'
 import { editFindings } from './edit-findings.ts'
 import type { FleetFinding } from './finding.ts'
 import { lateFindings, machineFindings, nodeFindings, repairFindings } from './node-findings.ts'
 import type { ObservedCluster } from './observed.ts'
+import { brakeFindings, breakerFindings, permitFindings } from './permit-findings.ts'
+import { sourceFindings } from './source-findings.ts'
 import { withCommits, withCauses } from './stopped-changes.ts'
 import { rewritten } from '../finding.ts'
 import { LATE_CAUSE } from '../late-heartbeat.ts'

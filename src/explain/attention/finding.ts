@@ -2,10 +2,10 @@
 import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { someOf } from '#lib/some-of.ts'
-import { causeOf, type Finding, type Urgency, URGENCIES, type WayOn } from '../finding.ts'
-import { isTyped } from '../unblock.ts'
+import { causeOf, type Finding, isForPeople, type Urgency, URGENCIES, type WayOn } from '../finding.ts'
+import { isTyped, unblockOf } from '../unblock.ts'
 import type { Wait } from '../wait.ts'
-import { wayOf } from '../ways-out.ts'
+import { peopleSentence, wayOf } from '../ways-out.ts'
 
 /** `Act`: a user must act. `Wait`: it continues by itself. `Unknown`: it may not, or cannot, be read; unknown never counts as healthy. */
 export type Weight = 'Act' | 'Wait' | 'Unknown'
@@ -93,6 +93,27 @@ export const commandStep = (line: string): WayOn => (isTyped(line) ? { command: 
 /** What ends a wait; undefined if its status does not name it. */
 export const stepOf = (wait: Wait | undefined, word: string): WayOn | undefined =>
   wait === undefined || (wait.unblock ?? '') === '' ? undefined : wayOf(wait, word)
+
+/** Who ends what the reason names, if a person does. */
+export const wayOfReason = (reason: string | undefined, word: string): WayOn | undefined => {
+  const sentence = reason === undefined ? undefined : peopleSentence(reason, word)
+  return sentence === undefined ? undefined : unblockOf(sentence)
+}
+
+/** A fetch may succeed at the next try, and one commit may declare a set and its machines together. So a wait is for users only if it lasts this long. */
+export const PEOPLE_AFTER_MS = 120_000
+
+/** The wait names who must act. */
+export const waitsForPeople = (
+  wait: { readonly unblock?: string; readonly since?: string } | undefined,
+  now: number,
+): boolean => isForPeople(wait?.unblock ?? '') && now - (stampOf(wait?.since) ?? now) >= PEOPLE_AFTER_MS
+
+/** A wait that the next try may end asks for no action yet. */
+export const stepNow = (wait: Parameters<typeof stepOf>[0], word: string, isStuck: boolean): WayOn | undefined =>
+  isStuck || !isForPeople(wait?.unblock ?? '')
+    ? stepOf(wait, word)
+    : { ends: 'it may end by itself within two minutes' }
 
 export const objectIn = (
   cluster: string,

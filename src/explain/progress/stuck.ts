@@ -2,7 +2,7 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { commitText, newestCommitText } from '#api/protocol/commit-title.ts'
 import { findCondition } from '#kube/conditions.ts'
-import { refusalOf, wayOfRefusal } from '../attention/change-findings.ts'
+import { refusalOf, wayOfRefusal } from '../attention/source-findings.ts'
 import { actionOf } from '../finding.ts'
 import { withoutPush } from '../unblock.ts'
 import type { FleetSeen } from './seen.ts'

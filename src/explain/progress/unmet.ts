@@ -8,7 +8,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { counted } from '#lib/counted.ts'
 import type { StoppedProgram } from '../programs.ts'
-import { refusalOf } from '../attention/change-findings.ts'
+import { refusalOf } from '../attention/source-findings.ts'
 import { waitText } from '../wait.ts'
 import {
   declared,
