@@ -1,47 +1,22 @@
 // Judges the readings: one line per subject, with a number and a remedy if something is wrong. Pure.
 import { AGENT_SIGNER, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
-import { unreadyText } from '#explain/cluster-phase.ts'
 import { releaseLoss } from '#delivery/release-plan.ts'
 import { installErrors } from '../install-errors.ts'
 import { objectsOf } from '../inventory.ts'
 import { planStep } from '../plan.ts'
 import type { Release } from '../release.ts'
 import { isWithinSkew } from '../versions.ts'
-import { doubtful, failed, passed, warned, type Finding } from './finding.ts'
-import { flavorGaps, type Hosted, servedPlanes, SETTINGS } from './flavors.ts'
-import type { CheckSeen, Reading } from './seen.ts'
+import { doubtful, failed, passed, warned } from './finding.ts'
+import { clusterPrograms, flavors, unready } from './judge-hosted.ts'
+import { running } from './judge-running.ts'
+import { type Judge, MAX_SKEW_MS, MOST_NAMED, named, read } from './judging.ts'
 import { closedPorts } from './server-ports.ts'
-import type { UnendedRun } from './unended-run.ts'
-import { narrowClaim, storageProblem, type WantedClaim } from './storage.ts'
-import { someOf } from '#lib/some-of.ts'
+import { narrowClaim, storageProblem } from './storage.ts'
 
 const OLDEST_MINOR = 32
-const MAX_SKEW_MS = 5_000
 /** Replicas of a role run on different nodes. */
 const SPREAD = 2
-/** Names per line. */
-const MOST_NAMED = 3
-
-export interface Wanted {
-  readonly release: Release
-  readonly claims: readonly WantedClaim[]
-}
-
-type Judge = (seen: CheckSeen, wanted: Wanted) => readonly Finding[]
-
-const read = <T>(
-  check: string,
-  reading: Reading<T>,
-  judge: (value: T) => Finding | readonly Finding[],
-): readonly Finding[] => {
-  if ('unread' in reading) return [warned(check, `unknown: ${reading.unread}`)]
-  const found = judge(reading.value)
-  return Array.isArray(found) ? found : [found as Finding]
-}
-
-const named = (all: readonly string[]): string => someOf(all, MOST_NAMED)
-
 const server: Judge = (seen) =>
   read('server', seen.server, ({ text, major, minor }) =>
     major > 1 || minor >= OLDEST_MINOR
@@ -190,60 +165,6 @@ const elsewhere: Judge = (seen) =>
         ),
   )
 
-const clusterPrograms: Judge = (seen, { release }) => {
-  const served = servedPlanes(release)
-  if (served === undefined) return []
-  return read('cluster-programs', seen.hosted, (hosted) => {
-    const wanted = hosted.filter(({ wantsPrograms }) => wantsPrograms)
-    if (wanted.length === 0) return []
-    if (served.hostsPrograms) return passed('cluster-programs', `for ${counted(wanted.length, 'Cluster')}`)
-    const names = named(wanted.map(({ name }) => name))
-    return warned(
-      'cluster-programs',
-      `no controllers, approver and Defender run for Clusters of this hub, setting clusterPrograms: ${names}`,
-    )
-  })
-}
-
-/** A hub whose release says nothing of its programs has its Clusters only. What another check says of a setting is not repeated. */
-const unready: Judge = (seen, { release }) =>
-  read('clusters', seen.hosted, (hosted) => {
-    const served = servedPlanes(release)
-    const found = hosted.flatMap(({ name, flavor, unready: why }) => {
-      if (why === undefined) return []
-      if (why.reason === 'ProgramsNotServed' && served?.hostsPrograms === false) return []
-      if (why.reason === 'FlavorNotServed' && served?.flavors.includes(flavor) === false) return []
-      return [{ name, why }]
-    })
-    return [...Map.groupBy(found, ({ why }) => unreadyText(why, '')).values()].flatMap((all) =>
-      all.slice(0, 1).map(({ why }) => warned('clusters', unreadyText(why, named(all.map(({ name }) => name))))),
-    )
-  })
-
-const flavors: Judge = (seen, { release }) => {
-  const served = servedPlanes(release)
-  if (served === undefined) return []
-  return read('flavors', seen.hosted, (hosted) => {
-    const { dropped, unlisted, waiting } = flavorGaps(served, hosted)
-    const shown = (all: readonly Hosted[]): string => named(all.map((c) => `${c.name} (${c.version})`))
-    const found = [
-      ...[...Map.groupBy(dropped, ({ flavor }) => flavor)].map(([flavor, all]) => {
-        const count = counted(all.length, 'Cluster')
-        const error = installErrors.KN1453({ count, flavor, names: shown(all), setting: SETTINGS[flavor] })
-        return failed('flavors', error)
-      }),
-      ...(unlisted.length === 0 ? [] : [failed('flavors', installErrors.KN1454({ names: shown(unlisted) }))]),
-      ...[...Map.groupBy(waiting, ({ flavor }) => flavor)].map(([flavor, all]) =>
-        warned('flavors', `Clusters wait for flavor ${flavor}, setting ${SETTINGS[flavor]}: ${shown(all)}`),
-      ),
-    ]
-    if (found.length > 0) return found
-    if (served.flavors.length === 0) return passed('flavors', 'no control planes of Clusters run here')
-    const versions = served.versions.length === 0 ? '' : `; Kubernetes ${named(served.versions)}`
-    return passed('flavors', `${served.flavors.join(', ')}${versions}; ${counted(hosted.length, 'Cluster')}`)
-  })
-}
-
 const storageOf: Judge = (seen, { claims }) => {
   if (claims.length === 0) return [passed('storage', 'no volume is needed')]
   return read('storage', seen.storage, (storage) => {
@@ -263,116 +184,6 @@ const pods: Judge = (seen) =>
       ? passed('pods', 'the cluster accepts the pods')
       : refusals.map((r) => failed('pods', installErrors.KN1413(r))),
   )
-
-/** Reports nothing if all agree: the check of this machine's clock covers that. */
-const programClocks = ({ clocks }: NonNullable<CheckSeen['running']>): readonly Finding[] =>
-  read('clock', clocks, (all) =>
-    all
-      .filter(({ apartMs }) => apartMs >= MAX_SKEW_MS)
-      .map(({ role, apartMs }) =>
-        failed('clock', installErrors.KN1408_leader({ role, seconds: Math.round(apartMs / 1_000) })),
-      ),
-  )
-
-const REMEDY_OF = {
-  install: 'run kubenode install, or kubenode upgrade, with its settings again: it continues where that run ended',
-  uninstall: 'run kubenode uninstall again, or kubenode install to keep KubeNode',
-} as const
-
-function runFinding(run: UnendedRun | undefined): Finding | readonly Finding[] {
-  if (run === undefined) return []
-  if (run.kind === 'Running') return warned('run', `${run.by} is running; what follows may change until it ends`)
-  const what = run.verb === 'install' ? 'an installation or upgrade' : 'an uninstall'
-  return failed('run', installErrors.KN1449_begun({ what, remedy: REMEDY_OF[run.verb] }))
-}
-
-const lostFindings = ({ lost }: NonNullable<CheckSeen['running']>): readonly Finding[] =>
-  lost === undefined
-    ? []
-    : read('policies', lost, (all) =>
-        all.length === 0
-          ? passed('policies', 'all are as installed')
-          : all.map((a) => failed('policies', installErrors.KN1444(a))),
-      )
-
-const running: Judge = ({ running: now, installed }) => {
-  if (now?.processes !== undefined) return runningProcesses(now)
-  // Nothing can run; the version check reports that once.
-  if (now === undefined || ('value' in installed && installed.value.installed === undefined)) return []
-  return [
-    ...(now.run === undefined ? [] : read('run', now.run, runFinding)),
-    ...read('workloads', now.unready, (unready) =>
-      unready.length === 0
-        ? passed('workloads', 'all are ready')
-        : failed('workloads', installErrors.KN1432({ why: named(unready), namespace: SYSTEM_NAMESPACE })),
-    ),
-    ...read('workloads', now.altered, (altered) => altered.map((a) => failed('workloads', installErrors.KN1444(a)))),
-    ...lostFindings(now),
-    ...read('leaders', now.leaderless, (roles) =>
-      roles.length === 0
-        ? passed('leaders', 'each role has one')
-        : failed(
-            'leaders',
-            installErrors.KN1430({
-              roles: roles.join(', '),
-              namespace: SYSTEM_NAMESPACE,
-              first: `kubenode-${roles[0]}`,
-            }),
-          ),
-    ),
-    ...programClocks(now),
-    ...providers(now),
-    ...(now.webhook === 'NotAsked'
-      ? []
-      : read('webhook', now.webhook, (why) =>
-          why === undefined
-            ? passed('webhook', 'reviews requests')
-            : failed(
-                'webhook',
-                installErrors.KN1431({
-                  why,
-                  service: `kubenode-webhook.${SYSTEM_NAMESPACE}`,
-                  namespace: SYSTEM_NAMESPACE,
-                }),
-              ),
-        )),
-    ...(now.isWebhookLeft === 'NotAsked'
-      ? []
-      : read('webhook', now.isWebhookLeft, (isLeft) =>
-          isLeft ? failed('webhook', installErrors.KN1439()) : passed('webhook', 'none, as in the settings'),
-        )),
-  ]
-}
-
-const providers = ({ providers: named }: NonNullable<CheckSeen['running']>): readonly Finding[] =>
-  named === undefined
-    ? []
-    : read('providers', named, (all) => {
-        if (all === undefined) return []
-        const { served, others } = all
-        return others.length === 0
-          ? passed('providers', `the controllers serve ${served.join(', ')}`)
-          : failed('providers', installErrors.KN1451({ what: someOf(others, MOST_NAMED), served: served.join(', ') }))
-      })
-
-/** Processes have no pod logs here, and no Service leads to the webhook. */
-const runningProcesses = (now: NonNullable<CheckSeen['running']>): readonly Finding[] => [
-  ...programClocks(now),
-  ...providers(now),
-  ...lostFindings(now),
-  ...read('leaders', now.leaderless, (roles) =>
-    roles.length === 0
-      ? passed('leaders', 'each role has one')
-      : failed('leaders', installErrors.KN1430_processes({ roles: roles.join(', '), flag: roles.join(',') })),
-  ),
-  ...(now.webhook === 'NotAsked'
-    ? []
-    : read('webhook', now.webhook, (why) =>
-        why === undefined
-          ? passed('webhook', 'reviews requests')
-          : failed('webhook', installErrors.KN1431_process({ why })),
-      )),
-]
 
 const network: Judge = (seen, { release }) => {
   if (!release.objects.some((o) => o.kind === 'NetworkPolicy')) return []
