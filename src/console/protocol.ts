@@ -2,20 +2,9 @@
 import type { MachineColumn } from './machine-columns.ts'
 import type { Lift, ObjectName, Stamp } from './basics.ts'
 import type { BudgetsHead, BudgetRow } from './budget-topics.ts'
-import type {
-  ClusterRow,
-  CommitRow,
-  HomeHead,
-  AttentionRow,
-  MaintenanceRow,
-  NodeHead,
-  NodeRow,
-  PipelineRow,
-  RepairRow,
-  SetHead,
-  SetRow,
-  SetPartRow,
-} from './topics.ts'
+import type { NodeHead, NodeRow } from './node-topics.ts'
+import type { SetHead, SetRow, SetPartRow } from './set-topics.ts'
+import type { ClusterRow, CommitRow, HomeHead, AttentionRow, MaintenanceRow, PipelineRow, RepairRow } from './topics.ts'
 
 /** `<server start>-<number>`: comparable only within the same server start. */
 export type Revision = string

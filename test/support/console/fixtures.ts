@@ -19,7 +19,8 @@ import type {
   LifeAnswer,
   WhyAnswer,
 } from '#console/protocol.ts'
-import type { RepairRow, SetRow } from '#console/topics.ts'
+import type { SetRow } from '#console/set-topics.ts'
+import type { RepairRow } from '#console/topics.ts'
 
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
 const minutes = (n: number): number => NOW + n * 60_000

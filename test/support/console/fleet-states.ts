@@ -12,7 +12,8 @@ import type {
 } from '#console/protocol.ts'
 import type { BudgetRow } from '#console/budget-topics.ts'
 import { causeKey } from '#console/cause-key.ts'
-import type { AttentionRow, SetRow, Wait } from '#console/topics.ts'
+import type { SetRow } from '#console/set-topics.ts'
+import type { AttentionRow, Wait } from '#console/topics.ts'
 import {
   clustersWith,
   commitsWith,

@@ -12,7 +12,7 @@ import type {
   NodePermitRow,
   NodeRepairRow,
   NodeRow,
-} from '../../topics.ts'
+} from '../../node-topics.ts'
 import { operationsText } from '../../operation-words.ts'
 import { topicOf } from '../../topic-name.ts'
 import { Ago, Since, Until } from '../parts/clock.ts'

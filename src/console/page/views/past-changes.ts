@@ -1,7 +1,8 @@
 // The differences between two moments, in the views' terms: each object by name with the changed facts. Pure.
 import { applied, isMachines } from '../../delta.ts'
 import type { Delta, MachinesTopic, PipelineTopic, SetsTopic, Snapshot } from '../../protocol.ts'
-import type { PipelineRow, SetRow } from '../../topics.ts'
+import type { SetRow } from '../../set-topics.ts'
+import type { PipelineRow } from '../../topics.ts'
 import { machineAt } from '../heat/machines.ts'
 import type { Machine } from '../heat/machines.ts'
 

@@ -4,7 +4,7 @@ import { createdAt } from '#api/schema/object-meta.ts'
 import { purposeOfPermit } from '#api/protocol/part.ts'
 import { verdictNote } from '#explain/verdict.ts'
 import { defined } from '#lib/defined.ts'
-import type { NodePermitRow } from '../../topics.ts'
+import type { NodePermitRow } from '../../node-topics.ts'
 import { at, given } from './parts.ts'
 
 /** Older ones are in its life. */
