@@ -14,6 +14,7 @@ const FILES = [
   'logs.ts',
   'machine-columns.ts',
   'node-facts.ts',
+  'node-topics.ts',
   'plan.ts',
   'prepared.ts',
   'protocol.ts',
