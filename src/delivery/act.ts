@@ -3,7 +3,7 @@ import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { type ApplyOutcome, describeConflicts } from '#kube/apply.ts'
-import { isApiError } from '#kube/errors.ts'
+import { answerOf } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -112,7 +112,7 @@ function failureOf(ref: ObjectRef, outcome: Exclude<ApplyOutcome<KubeObject>, { 
   if (outcome.kind === 'Conflict' && outcome.conflicts.length > 0)
     return { ref, kind: 'Conflict', message: describeConflicts(outcome.conflicts) }
   const kind = outcome.kind === 'Unknown' ? 'Unreachable' : outcome.kind === 'Denied' ? 'Refused' : 'Conflict'
-  return { ref, kind, message: isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error) }
+  return { ref, kind, message: answerOf(outcome.error) }
 }
 
 async function deleteOne(

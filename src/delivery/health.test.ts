@@ -213,3 +213,9 @@ describe('conditions of other forms', () => {
     expect(healthOf(object).message).toBe(message)
   })
 })
+
+test('an old status whose controller may not write names the refusal', () => {
+  const refused = { ...condition('Reconciling', 'True', 'cannot request a permit: no'), reason: 'ActionRefused' }
+  const set = ours('MachineComponentSet', { observedGeneration: 1, phase: 'Progressing', conditions: [refused] })
+  expect(healthOf(set)).toEqual({ state: 'InProgress', message: 'cannot request a permit: no' })
+})

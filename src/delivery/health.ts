@@ -1,4 +1,5 @@
 // Whether an object is healthy, from its own status: our kinds by phase and conditions, common kinds by their counts. Pure.
+import type { Reason } from '#api/catalogue.ts'
 import { isObject } from '#lib/json.ts'
 import { numberOr, textOf } from '#lib/fields.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
@@ -25,7 +26,7 @@ export function healthOf(object: KubeObject): Health {
   const status = isObject(object['status']) ? object['status'] : undefined
   const observed = status?.['observedGeneration']
   if (typeof observed === 'number' && metadata.generation !== undefined && observed < metadata.generation)
-    return inProgress('its controller has not observed the latest spec yet')
+    return inProgress(refusalIn(status) ?? 'its controller has not observed the latest spec yet')
   if (groupOf(object.apiVersion) === 'kubenode.io') return ourHealth(kind, status)
   const byKind = COMMON[kind]
   return byKind === undefined ? byConditions(conditionsOf(status)) : byKind(object, status ?? {})
@@ -45,6 +46,10 @@ function ourHealth(kind: string, status: Record<string, unknown> | undefined): H
     ? CURRENT
     : inProgress(`it is ${typeof phase === 'string' ? phase : 'not Ready yet'}${why(conditions)}`)
 }
+
+/** Why our controller does not get to the latest spec. */
+const refusalIn = (status: Record<string, unknown> | undefined): string | undefined =>
+  conditionsOf(status).find((c) => c.reason === ('ActionRefused' satisfies Reason))?.message
 
 const why = (conditions: readonly Condition[]): string => {
   const ready = conditions.find((c) => c.type === 'Ready' || c.type === 'Stalled')

@@ -54,6 +54,19 @@ test('a set whose latest spec its controller has not observed is not up to date'
   expect(whyLines(set(2), NOW)).toEqual(['set/base is Complete', 'Up to date; nothing pending.'])
 })
 
+test('a refused write is the reason for an old status, and no log needs to be read', () => {
+  const waitingFor = { predicate: 'ActionRefused', seen: 'cannot request a permit: no', unblock: 'kubenode check' }
+  const set = {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'MachineComponentSet',
+    metadata: { name: 'base', generation: 2 },
+    status: { phase: 'Progressing', observedGeneration: 1, waitingFor },
+  }
+  const lines = whyLines(set as unknown as KubeObject, NOW).join('\n')
+  expect(lines).toContain('cannot request a permit: no')
+  expect(lines).not.toContain('the log')
+})
+
 test('a component that fails at the version it should have is named with that version once', () => {
   const component = { name: 'scribe', version: '1.0.0', desired: '1.0.0', state: 'Degraded', reason: 'CrashLooping' }
   const object = { kind: 'Machine', metadata: { name: 'm-1' }, status: { components: [component] } }

@@ -1,4 +1,5 @@
 // Explains the state of an object: what it waits for, since when, what unblocks it, and which other objects are involved. Pure.
+import type { Reason } from '#api/catalogue.ts'
 import type { ClusterStatus } from '#api/kinds/cluster.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -43,9 +44,15 @@ function unobserved({ kind, metadata, status }: KubeObject): readonly Finding[] 
   const { generation } = metadata
   if (!DECLARED.has(kind) || typeof observed !== 'number' || generation === undefined || observed >= generation)
     return []
-  const ends = 'its controller reconciles it; if this does not end, the log of the controllers names the error'
+  const isRefused = text(fieldsOf(fieldsOf(status)['waitingFor'])['predicate']) === ('ActionRefused' satisfies Reason)
+  // Its wait names the refusal, and what ends it.
+  const ends = isRefused
+    ? undefined
+    : 'its controller reconciles it; if this does not end, the log of the controllers names the error'
   const of = `this state is of generation ${observed}, its spec of generation ${generation}`
-  return [{ text: `Its controller has not observed the latest spec yet: ${of}`, urgency: 'Waiting', ends }]
+  return [
+    { text: `Its controller has not observed the latest spec yet: ${of}`, urgency: 'Waiting', ...defined({ ends }) },
+  ]
 }
 
 /** KubeNode cordons with its own taint. This is what kubectl cordon sets, and only a user removes it. */

@@ -5,12 +5,12 @@ import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
-import { messageOf, KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { counted } from '#lib/counted.ts'
 import { inParallel } from '#lib/pool.ts'
 import { isObject } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { isApiError } from '#kube/errors.ts'
+import { answerOf } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -191,7 +191,7 @@ export async function tryPod({ client }: InstallContext, workload: KubeObject): 
   } as KubeObject
   const outcome = await outcomeOf(() => client.create(podType, pod, { dryRun: true }))
   if (outcome.kind !== 'Denied') return undefined
-  return isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
+  return answerOf(outcome.error)
 }
 
 export const ledRolesOf = ({ objects }: Release): readonly string[] => {

@@ -2,10 +2,10 @@
 import { API_GROUP } from '#api/kind.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { isApiError } from '#kube/errors.ts'
+import { answerOf } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -129,7 +129,7 @@ export async function webhookProblem({ client }: InstallContext): Promise<string
       ? `the leader of the Defender has not registered it (${what})`
       : `it is registered (${what}), but an invalid rule passed without its review`
   }
-  const why = isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
+  const why = answerOf(outcome.error)
   if (outcome.kind === 'Denied' && /admission webhook .* denied the request/.test(why)) return undefined
   return why
 }

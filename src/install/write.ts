@@ -1,9 +1,9 @@
 // Writes one object of a release by server-side apply. Takes over fields of users and earlier installers, but not those of other tools.
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import type { ApplyOutcome, FieldConflict } from '#kube/apply.ts'
-import { isApiError } from '#kube/errors.ts'
+import { answerOf } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
 import { type Writer, writeObject } from '#delivery/write.ts'
@@ -62,7 +62,7 @@ function refusal(
     const managers = others.map((c) => c.manager).join(', ')
     return new KubeNodeError(installErrors.KN1419({ object: text, managers, fields: fieldsOf(others) }))
   }
-  const why = isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
+  const why = answerOf(outcome.error)
   if (FIXED_FOREVER.test(why))
     return new KubeNodeError(installErrors.KN1438({ object: text, why, command: deletionOf(object) }), {
       cause: outcome.error,

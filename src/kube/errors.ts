@@ -1,6 +1,6 @@
 // An API server's refusal or a lost connection as an error, and whether a retry can help. No message contains a secret.
 import { defined } from '#lib/defined.ts'
-import { KubeNodeError, type ErrorMessage, type Retry } from '#lib/errors.ts'
+import { KubeNodeError, type ErrorMessage, messageOf, type Retry } from '#lib/errors.ts'
 import { textIn, textOr } from '#lib/fields.ts'
 import { isObject } from '#lib/json.ts'
 import type { Status, StatusCause } from '#api/schema/object.ts'
@@ -175,6 +175,9 @@ function detailsOf(details: unknown): Status['details'] {
 const is = (e: unknown, code: number): boolean => e instanceof ApiError && e.status === code
 
 export const isApiError = (e: unknown): e is ApiError => e instanceof ApiError
+
+/** The server's own words where it answered. Beside the object's name they need no sentence around them. */
+export const answerOf = (e: unknown): string => (isApiError(e) ? e.serverMessage : messageOf(e))
 export const isNotFound = (e: unknown): boolean => is(e, 404)
 export const isAlreadyExists = (e: unknown): boolean => e instanceof ApiError && e.reason === 'AlreadyExists'
 /** Another client wrote in between, or other managers own the fields. AlreadyExists has the same status but is not a conflict. */

@@ -2,8 +2,9 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { Condition } from '#api/schema/object.ts'
 import { setConditions } from '#kube/conditions.ts'
+import { answerOf } from '#kube/errors.ts'
 import { defined } from '#lib/defined.ts'
-import { assertNever, messageOf } from '#lib/errors.ts'
+import { assertNever } from '#lib/errors.ts'
 import type { Action, ActionOutcome, ActionResult } from './reconcile-with.ts'
 import { type Wait, type WaitingSince, waitingSince } from './waiting.ts'
 
@@ -27,7 +28,7 @@ export function refusedText(outcome: ActionOutcome, failures: number): string | 
     case 'Stale':
     case 'Exists':
     case 'Unknown':
-      return failures < LASTING_TRIES ? undefined : messageOf(outcome.error)
+      return failures < LASTING_TRIES ? undefined : answerOf(outcome.error)
     default:
       return assertNever(outcome)
   }

@@ -29,3 +29,11 @@ test('the same refusal again is the same status', () => {
   const once = rejectedStatus(set, refusal, START)
   expect(rejectedStatus({ ...set, status: once }, refusal, START + 60_000)).toEqual(once)
 })
+
+test('a set that was Complete is in progress, also for readers that go by the phase', () => {
+  const complete = { ...set, status: { observedGeneration: 1, phase: 'Complete' as const } }
+  expect(rejectedStatus(complete, { action, message: 'no' }, START)).toMatchObject({
+    observedGeneration: 1,
+    phase: 'Progressing',
+  })
+})

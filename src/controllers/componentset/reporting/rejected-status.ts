@@ -9,11 +9,15 @@ export interface Refusal {
   readonly message: string
 }
 
-export const rejectedStatus = (
+export function rejectedStatus(
   { status = {} }: MachineComponentSet,
   { action, message }: Refusal,
   now: number,
-): Status => refusedStatus(status, `${NAMES[action.kind]}: ${message}`, now)
+): Status {
+  const refused = refusedStatus(status, `${NAMES[action.kind]}: ${message}`, now)
+  // Complete was about the spec before: readers of the phase would look no further.
+  return status.phase === 'Complete' ? { ...refused, phase: 'Progressing' } : refused
+}
 
 const NAMES: Readonly<Record<SetAction['kind'], string>> = {
   CreateRevision: 'cannot record the revision',
