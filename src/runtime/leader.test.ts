@@ -1,7 +1,7 @@
 import { coreKind } from '#kube/core-kinds.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { type CallFault, type FaultPort, type Verb, crashAtWrite, onNthCall } from '#test/doubles/kube/faults.ts'
-import { silentLogger } from '#lib/log.ts'
+import { loggerTo, silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
@@ -377,6 +377,46 @@ test.each([
       onLost: () => undefined,
     })
   expect(make).toThrowError(/KN1002/)
+})
+
+describe('a server that takes no write, as without space in its store', () => {
+  const logged = async (answers: readonly (number | undefined)[]) => {
+    const { clock, fake } = world()
+    const lines: string[] = []
+    const election = new LeaderElection({
+      client: fake.client({ actor: 'a' }),
+      clock,
+      random: seededRandom(1),
+      log: loggerTo((level, message, { error }) => level === 'warn' && lines.push(`${message}: ${error as string}`)),
+      lease: KEY,
+      identity: 'a',
+      onElected: () => undefined,
+      onLost: () => undefined,
+    })
+    election.start()
+    for (const code of answers) {
+      const isWrite = (verb: Verb) => verb === 'create' || verb === 'update'
+      fake.faults = {
+        call: ({ verb }): CallFault | undefined =>
+          code !== undefined && isWrite(verb) ? { kind: 'refuse', when: 'before', code } : undefined,
+      }
+      await clock.advance(60_000)
+    }
+    await election.stop()
+    return lines
+  }
+
+  test('is named in the log once, before the leader ends and while none can begin', async () => {
+    const lines = await logged([undefined, 500])
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatch(/^cannot read or renew the lease: .*InternalError/)
+    expect(await logged([500])).toHaveLength(1)
+  })
+
+  test('is named again when it comes back, or answers differently', async () => {
+    expect(await logged([500, undefined, 500])).toHaveLength(2)
+    expect(await logged([500, 422])).toHaveLength(2)
+  })
 })
 
 describe('a candidate that lacks the right', () => {

@@ -86,6 +86,8 @@ export class LeaderElection {
   #sighting: Sighting | undefined
   #term: Term | undefined
   #isRefused = false
+  /** Why the last attempts failed, as it was logged. */
+  #trouble: string | undefined
   /** Set once the Lease was requested: it may be in this process's name even if no reply came. */
   #mayHold = false
 
@@ -144,20 +146,29 @@ export class LeaderElection {
   }
 
   async #run(): Promise<void> {
-    const { clock, random, log } = this.#options
+    const { clock, random } = this.#options
     const { signal } = this.#stop
     while (!signal.aborted) {
       try {
         await this.#tick()
       } catch (error) {
-        if (isRefusal(error)) this.#refused(error)
-        else log.warn('cannot read or renew the lease', { lease: this.#options.lease.name, error: messageOf(error) })
+        this.#notRenewed(error)
         this.#lease = undefined
       }
       const isWaiting = this.#isRefused && !this.isLeader()
       const waitMs = isWaiting ? REFUSED_RETRY_MS : this.#times.retryMs
       await clock.sleep(random.jitter(waitMs), signal).catch(() => undefined)
     }
+  }
+
+  /** Logged until it changes: a server without space, or a webhook that is down, refuses every two seconds for hours. */
+  #notRenewed(error: unknown): void {
+    if (isRefusal(error)) return this.#refused(error)
+    const text = messageOf(error)
+    if (text === this.#trouble) return
+    this.#trouble = text
+    const { log, lease } = this.#options
+    log.warn('cannot read or renew the lease', { lease: lease.name, error: text })
   }
 
   #refused(error: ApiError): void {
@@ -178,17 +189,22 @@ export class LeaderElection {
     if (this.#term !== undefined && !isOurs) this.#end(`taken by ${holderOf(lease) ?? 'no holder'}`)
 
     this.#sighting = sighted(lease, this.#sighting, startedAt)
-    if (!isOurs && !this.#isFree(lease, this.#sighting, startedAt)) return
+    if (!isOurs && !this.#isFree(lease, this.#sighting, startedAt)) {
+      this.#trouble = undefined
+      return
+    }
     const wanted = isOurs ? renewed(lease, clock.now()) : taken(lease, identity, this.#times.leaseMs, clock.now())
     this.#mayHold = true
     const outcome = await this.#write(annotated(wanted, this.#options.annotations))
     if (outcome.kind !== 'Applied') {
-      if (outcome.kind === 'Denied' && isRefusal(outcome.error)) this.#refused(outcome.error)
+      // Another candidate that was faster is no trouble.
+      if (outcome.kind === 'Denied' || outcome.kind === 'Unknown') this.#notRenewed(outcome.error)
       // Refused or unknown: only a read can show the Lease's state. The deadline stays.
       this.#lease = undefined
       return
     }
     this.#isRefused = false
+    this.#trouble = undefined
     this.#lease = outcome.object
     this.#extend(startedAt + this.#times.renewDeadlineMs, transitionsOf(outcome.object))
   }
