@@ -4,6 +4,7 @@ import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { nodeType } from '#nodes/objects.ts'
+import { noFaults, onEveryNthCall } from '#test/doubles/kube/faults.ts'
 import { beat, endWorlds, machineWorld, readyMachine, register, report } from '#test/support/worlds/machine-world.ts'
 import { afterEach, expect, test } from 'vitest'
 
@@ -38,4 +39,46 @@ test('three machines of a small set are replaced within an hour, and the next on
   expect(set().status?.waitingFor?.seen).toMatch(/^3 machines were replaced within an hour/)
   await w.clock.advance(10 * MINUTE_MS)
   expect([name() === [...names].at(-1), frozen()?.status]).toEqual([false, 'False'])
+})
+
+/** A ready machine whose host its provider loses: after this long it is to be replaced. */
+async function hostLost() {
+  const w = await machineWorld({ withParts: true })
+  const name = await readyMachine(w)
+  const replaced = () => w.machine(name) === undefined
+  const losses = () =>
+    ((w.fake.peek(machineSet, { name: 'workers' }) as MachineSet).status?.hostLosses ?? []).reduce(
+      (n, { count }) => n + count,
+      0,
+    )
+  w.hosts.delete(`process://${name}`)
+  w.fake.poke(nodeType, { name }, { status: { conditions: [] } }, 'status')
+  return { w, name, replaced, losses }
+}
+
+test('a loss is counted once, however often its Machine cannot be deleted', async () => {
+  const { w, replaced, losses } = await hostLost()
+  w.fake.faults = onEveryNthCall({ verbs: ['delete'], kind: 'Machine' }, 1, {
+    kind: 'refuse',
+    when: 'before',
+    code: 500,
+  })
+  await w.clock.advance(5 * MINUTE_MS)
+  expect([replaced(), losses()]).toEqual([false, 1])
+  w.fake.faults = noFaults
+  await w.clock.advance(5 * MINUTE_MS)
+  expect([replaced(), losses()]).toEqual([true, 1])
+})
+
+test('a loss is counted once, however late the watch shows that its Machine was deleted', async () => {
+  const { w, name, replaced, losses } = await hostLost()
+  w.fake.faults = {
+    event: ({ type }, event) => {
+      const isDeletion = event.type !== 'BOOKMARK' && event.object.metadata.deletionTimestamp !== undefined
+      return type.kind === 'Machine' && isDeletion ? { kind: 'delay', ms: 5_000 } : undefined
+    },
+  }
+  while (w.machine(name)?.metadata.deletionTimestamp === undefined && !replaced()) await w.clock.advance(1_000)
+  await w.clock.advance(MINUTE_MS)
+  expect([replaced(), losses()]).toEqual([true, 1])
 })

@@ -18,7 +18,7 @@ import { updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import { writeStatus } from '#runtime/write-status.ts'
-import { withLosses } from './plan-burial.ts'
+import { isRecent, withLosses } from './plan-burial.ts'
 import { handOver, endDeletion, removeLeaving } from './deletion/act.ts'
 import { type MachineSetAction } from './actions.ts'
 import { freeHosts, hostsIn, specFor } from '#nodes/placement/set-hosts.ts'
@@ -36,6 +36,8 @@ export interface MachineSetTools {
   readonly now: () => number
   /** Shows our own writes before the watch delivers them. */
   readonly cache: Pick<SharedInformer<MachineSet>, 'assume'>
+  /** When the loss of a machine was recorded, by UID. */
+  readonly recorded: Map<string, number>
 }
 
 const fieldManager = FIELD_MANAGERS.machineSet
@@ -78,7 +80,7 @@ export async function act(
         ? removeLeaving(tools, action, seen, signal)
         : withFresh(tools, seen, signal, (fresh) => remove(tools, fresh, action, signal))
     case 'RecordLosses':
-      return recordLosses(tools, seen, action.count, signal)
+      return recordLosses(tools, seen, action.machines, signal)
     case 'Bury':
       return withFresh(tools, seen, signal, (fresh) => bury(tools, fresh, action.machine))
     default:
@@ -87,14 +89,18 @@ export async function act(
 }
 
 async function recordLosses(
-  { client, cache, now }: MachineSetTools,
+  { client, cache, recorded, now }: MachineSetTools,
   { set }: Seen,
-  count: number,
+  machines: readonly Machine[],
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const status = { ...set.status, hostLosses: withLosses(set, count, now()) }
+  const at = now()
+  const status = { ...set.status, hostLosses: withLosses(set, machines.length, at) }
   const written = await writeStatus({ client, type: machineSet, cache, object: set, status, fieldManager, signal })
-  return written ?? { kind: 'Applied', object: undefined }
+  if (written !== undefined && written.kind !== 'Applied') return written
+  for (const [uid, since] of recorded) if (!isRecent(since, at)) recorded.delete(uid)
+  for (const machine of machines) recorded.set(uidOf(machine), at)
+  return { kind: 'Applied', object: undefined }
 }
 
 /** Only while it still counts as lost: a machine that sent heartbeats in the meantime stays. */

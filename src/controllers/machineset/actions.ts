@@ -27,7 +27,7 @@ export type MachineSetAction =
   | PermitAction
   | { readonly kind: 'Delete'; readonly machine: Machine; readonly permit?: string; readonly reason: string }
   /** Before the machines are deleted: after a crash in between, the hour counts one too many, never one too few. */
-  | { readonly kind: 'RecordLosses'; readonly count: number; readonly reason: string }
+  | { readonly kind: 'RecordLosses'; readonly machines: readonly Machine[]; readonly reason: string }
   /** Its host no longer exists. The Machine is deleted too, so that another one is created. */
   | { readonly kind: 'Bury'; readonly machine: Machine; readonly reason: string }
 

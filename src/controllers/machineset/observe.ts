@@ -47,9 +47,10 @@ export interface Observing {
   readonly caches: MachineSetCaches
   readonly contents: CommittedContents
   readonly ended: EndedPermits
+  readonly recorded: ReadonlyMap<string, number>
 }
 
-export function observe({ caches, contents, ended }: Observing, name: string, now: number): Seen | undefined {
+export function observe({ caches, contents, ended, recorded }: Observing, name: string, now: number): Seen | undefined {
   const { sets, machines, permits, holds } = caches
   requireFresh([sets, machines, permits, holds, ...contents.caches])
   const found = sets.get(name)
@@ -70,6 +71,7 @@ export function observe({ caches, contents, ended }: Observing, name: string, no
     refusedFor: ended.observe(uidOf(set), asked.filter(isRefused)),
     elsewhere: elsewhereOf(caches, set, asked),
     ...defined({ edit }),
+    recorded,
     isHeld,
     isDeclared: isBeingDeleted(set) && contents.isDeclared(machineSet.kind, name, now),
     isClusterLeaving: isClusterLeaving(holds.list(), now),

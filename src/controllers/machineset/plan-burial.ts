@@ -2,10 +2,12 @@
 // after another.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
+import { uidOf } from '#api/schema/object-meta.ts'
 import { timeOfDay, timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { Extra, MachineSetAction } from './actions.ts'
 import { MOST_REMOVALS, OUTAGE_SHARE, isOutage } from './removal/plan.ts'
+import type { Seen } from './seen.ts'
 
 const WITHIN_MS = 3_600_000
 const MINUTE_MS = 60_000
@@ -14,9 +16,11 @@ const LEAST_LIMIT = 3
 
 type HostLosses = NonNullable<NonNullable<MachineSet['status']>['hostLosses']>
 
-/** One from the future was recorded by another clock, and counts. */
+/** A time in the future is of another clock, and counts. */
+export const isRecent = (at: number, now: number): boolean => now - at < WITHIN_MS
+
 export const recentLosses = ({ status }: MachineSet, now: number): HostLosses =>
-  (status?.hostLosses ?? []).filter(({ at }) => now - Date.parse(at) < WITHIN_MS)
+  (status?.hostLosses ?? []).filter(({ at }) => isRecent(Date.parse(at), now))
 
 /** One entry for each minute, so that the list stays short. */
 export function withLosses(set: MachineSet, count: number, now: number): HostLosses {
@@ -35,7 +39,12 @@ export type Burial =
   /** One after another. The set still creates and removes other machines. */
   | { readonly kind: 'Limit'; readonly extra: Extra }
 
-export function burial(set: MachineSet, alive: readonly Machine[], zombies: readonly Machine[], now: number): Burial {
+export function burial(
+  { set, recorded = new Map() }: Pick<Seen, 'set' | 'recorded'>,
+  alive: readonly Machine[],
+  zombies: readonly Machine[],
+  now: number,
+): Burial {
   if (isOutage(zombies.length, alive.length)) {
     const message = `the provider no longer knows ${zombies.length} of ${counted(alive.length, 'machine')}; none is replaced automatically`
     return { kind: 'Outage', extra: { freeze: { reason: 'HostsGone', message } } }
@@ -43,11 +52,18 @@ export function burial(set: MachineSet, alive: readonly Machine[], zombies: read
   const losses = recentLosses(set, now)
   const recent = losses.reduce((n, { count }) => n + count, 0)
   const limit = limitOf(alive.length)
-  const dead = zombies.slice(0, Math.max(0, Math.min(limit - recent, MOST_REMOVALS)))
+  // A Machine that could not be deleted, or whose deletion the cache does not show yet, does not count twice.
+  const isRecorded = (m: Machine) => isRecent(recorded.get(uidOf(m)) ?? Number.NEGATIVE_INFINITY, now)
+  const most = Math.max(0, Math.min(limit - recent, MOST_REMOVALS))
+  const machines = zombies.filter((m) => !isRecorded(m)).slice(0, most)
+  const dead = [...machines, ...zombies.filter(isRecorded)].slice(0, MOST_REMOVALS)
   if (dead.length > 0) {
     const reason = 'its host was deleted'
-    const record = { kind: 'RecordLosses', count: dead.length, reason } as const
-    return { kind: 'Bury', actions: [record, ...dead.map((machine) => ({ kind: 'Bury', machine, reason }) as const)] }
+    const record = machines.length === 0 ? [] : [{ kind: 'RecordLosses', machines, reason } as const]
+    return {
+      kind: 'Bury',
+      actions: [...record, ...dead.map((machine) => ({ kind: 'Bury', machine, reason }) as const)],
+    }
   }
   const first = Math.min(...losses.map(({ at }) => Math.min(now, Date.parse(at))))
   const requeueMs = Math.max(MINUTE_MS, first + WITHIN_MS - now)

@@ -105,7 +105,7 @@ const say = (a: MachineSetAction): string => {
     case 'RemoveFinalizer':
       return a.kind
     case 'RecordLosses':
-      return `${a.kind} ${a.count}`
+      return `${a.kind} ${a.machines.length}`
     case 'Adopt':
     case 'Release':
     case 'Delete':
@@ -251,6 +251,16 @@ const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
   'replaces as many as are left of an hour': [
     seen(lost(set(12), [50, 1], [10, 1]), [...many(8, 'Ready'), zombie('w'), zombie('x'), zombie('y'), zombie('z')]),
     ['RecordLosses 2', 'Bury w', 'Bury x'],
+  ],
+  'tries again to replace those that it has counted, also beyond the limit': [
+    {
+      ...seen(lost(set(12), [10, 4]), [...many(10, 'Ready'), zombie('y'), zombie('z')]),
+      recorded: new Map([
+        [zombie('y').metadata.uid ?? '', NOW - 3_600_000],
+        [zombie('z').metadata.uid ?? '', NOW - 600_000],
+      ]),
+    },
+    ['Bury z'],
   ],
   'replaces again once the losses are an hour old': [
     seen(lost(set(4), [61, 3]), [...ready('a', 'b', 'c'), zombie('z')]),

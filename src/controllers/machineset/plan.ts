@@ -50,7 +50,7 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
   if (corrected.length > 0) return withPermits(seen, [...corrected], {}, now)
   const alive = aliveOf(seen)
   const zombies = alive.filter(isZombie)
-  const buried = zombies.length === 0 ? undefined : burial(set, alive, zombies, now)
+  const buried = zombies.length === 0 ? undefined : burial(seen, alive, zombies, now)
   if (buried?.kind === 'Bury') return withPermits(seen, buried.actions, {}, now)
   if (buried?.kind === 'Outage') return withPermits(seen, [], buried.extra, now)
   const [actions, extra] = counting(seen, alive, now)

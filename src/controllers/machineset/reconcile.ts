@@ -28,8 +28,9 @@ function setup(context: ControllerContext): RunningModule {
   const { client, clock, random, events } = context
   const caches = cachesOf(context.informers)
   const contents = CommittedContents.of(context.informers)
-  const observing = { caches, contents, ended: new EndedPermits(clock) }
-  const tools = { client, random, now: () => clock.now(), cache: caches.sets }
+  const recorded = new Map<string, number>()
+  const observing = { caches, contents, ended: new EndedPermits(clock), recorded }
+  const tools = { client, random, now: () => clock.now(), cache: caches.sets, recorded }
   const controller = controllerIn(context, {
     name: 'machineset',
     allKeys: () => caches.sets.list().map((s) => s.metadata.name ?? ''),

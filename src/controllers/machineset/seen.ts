@@ -37,6 +37,8 @@ export interface Seen {
   readonly isDeclared?: boolean
   /** The other sets with the machines that they own. Read only if this set lacks machines or is being deleted. */
   readonly others: readonly OtherSet[]
+  /** When this process recorded the loss of a machine, by UID. Absent: none. */
+  readonly recorded?: ReadonlyMap<string, number>
   /** Listed hosts that no Machine has. Undefined: its provider gives the hosts, or it lacks none. */
   readonly freeHosts?: number
 }
