@@ -3,6 +3,7 @@ import 'reflect-metadata'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { findCondition } from '#kube/conditions.ts'
+import { timestamp } from '#lib/clock.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { noFaults, onEveryNthCall } from '#test/doubles/kube/faults.ts'
 import { beat, endWorlds, machineWorld, readyMachine, register, report } from '#test/support/worlds/machine-world.ts'
@@ -81,4 +82,14 @@ test('a loss is counted once, however late the watch shows that its Machine was 
   while (w.machine(name)?.metadata.deletionTimestamp === undefined && !replaced()) await w.clock.advance(1_000)
   await w.clock.advance(MINUTE_MS)
   expect([replaced(), losses()]).toEqual([true, 1])
+})
+
+test('losses recorded by a clock a day ahead hold up the next replacement for an hour, not a day', async () => {
+  const { w, replaced } = await hostLost()
+  const at = timestamp(w.clock.now() + 24 * 60 * MINUTE_MS)
+  w.fake.poke(machineSet, { name: 'workers' }, { status: { hostLosses: [{ at, count: 3 }] } }, 'status')
+  await w.clock.advance(50 * MINUTE_MS)
+  expect(replaced()).toBe(false)
+  await w.clock.advance(20 * MINUTE_MS)
+  expect(replaced()).toBe(true)
 })

@@ -16,19 +16,23 @@ const LEAST_LIMIT = 3
 
 type HostLosses = NonNullable<NonNullable<MachineSet['status']>['hostLosses']>
 
-/** A time in the future is of another clock, and counts. */
 export const isRecent = (at: number, now: number): boolean => now - at < WITHIN_MS
 
-export const recentLosses = ({ status }: MachineSet, now: number): HostLosses =>
-  (status?.hostLosses ?? []).filter(({ at }) => isRecent(Date.parse(at), now))
-
-/** One entry for each minute, so that the list stays short. */
-export function withLosses(set: MachineSet, count: number, now: number): HostLosses {
-  const at = timestamp(Math.floor(now / MINUTE_MS) * MINUTE_MS)
-  const before = recentLosses(set, now)
-  const same = before.find((l) => l.at === at)
-  return [...before.filter((l) => l !== same), { at, count: (same?.count ?? 0) + count }]
+/** One entry for each minute, so that the list stays short. A loss in the future counts from now on: that clock may have been days ahead. */
+export function recentLosses({ status }: Pick<MachineSet, 'status'>, now: number): HostLosses {
+  const counts = new Map<number, number>()
+  for (const { at, count } of status?.hostLosses ?? []) {
+    const minute = Math.floor(Math.min(Date.parse(at), now) / MINUTE_MS) * MINUTE_MS
+    if (isRecent(minute, now)) counts.set(minute, (counts.get(minute) ?? 0) + count)
+  }
+  return [...counts].map(([minute, count]) => ({ at: timestamp(minute), count }))
 }
+
+export const withLosses = ({ status }: MachineSet, count: number, now: number): HostLosses =>
+  recentLosses(
+    { status: { ...status, hostLosses: [...(status?.hostLosses ?? []), { at: timestamp(now), count }] } },
+    now,
+  )
 
 const limitOf = (machines: number): number => Math.max(LEAST_LIMIT, Math.floor(machines * OUTAGE_SHARE))
 
@@ -65,7 +69,7 @@ export function burial(
       actions: [...record, ...dead.map((machine) => ({ kind: 'Bury', machine, reason }) as const)],
     }
   }
-  const first = Math.min(...losses.map(({ at }) => Math.min(now, Date.parse(at))))
+  const first = Math.min(...losses.map(({ at }) => Date.parse(at)))
   const requeueMs = Math.max(MINUTE_MS, first + WITHIN_MS - now)
   const message = `${recent} machines were replaced within an hour because the provider no longer knew their hosts (limit ${limit}); ${zombies.length} more ${zombies.length === 1 ? 'is' : 'are'} not`
   const unblock = `the provider keeps its hosts; the next machine is replaced at ${timeOfDay(now + requeueMs, now)}`
