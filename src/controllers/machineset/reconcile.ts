@@ -40,7 +40,8 @@ function setup(context: ControllerContext): RunningModule {
       plan,
       act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
       status: (seen, planned, results, { failures }) =>
-        results.some((r) => WRITES_SET.has(r.action.kind)) || (seen.isHeld === true && seen.edit === undefined)
+        results.some((r) => WRITES_SET.has(r.action.kind) && r.outcome.kind === 'Applied') ||
+        (seen.isHeld === true && seen.edit === undefined)
           ? undefined
           : withEdit(
               statusOf(seen, planned, refusalOf(results, failures), clock.now()),
