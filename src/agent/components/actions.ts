@@ -19,6 +19,7 @@ export type ComponentAction =
   | { readonly kind: 'Switch'; readonly to: Slot; readonly permit: string | undefined; readonly reason: string }
   | { readonly kind: 'ContinueSwitch'; readonly reason: string }
   | { readonly kind: 'UseInPlace'; readonly reason: string }
+  | { readonly kind: 'GiveUp'; readonly because: Reason; readonly reason: string }
   | { readonly kind: 'Commit'; readonly reason: string }
   | { readonly kind: 'StartAgain'; readonly how: string; readonly reason: string }
   | {

@@ -130,31 +130,46 @@ class FaultyLinks extends MemoryFiles {
   }
 }
 
-test.each(['ENOSPC', 'EIO', 'EDQUOT'])(
-  'F31 a switch in which a disk says %s is the fault of the host: it is tried again, later each time, and pins nothing',
-  async (code) => {
+describe.each(['ENOSPC', 'EIO', 'EDQUOT'])('F31 a switch in which a disk says %s', (code) => {
+  async function failing() {
     const files = new FaultyLinks()
-    const { clock, node } = await installed(files)
+    const { clock, node, processes } = await installed(files)
     files.code = code
     node.obey(switched)
     await clock.advance(5_000)
     const seen = () => node.worker.record && componentStatus(node.worker.record, switched, node.worker)
     expect([await node.contentInUse(), node.worker.record?.pins]).toEqual(['beacon 1.0.0', []])
     expect(seen()).toMatchObject({ state: 'Staged', version: '1.0.0', reason: 'HostUnsuitable' })
-    const changes = files.changes
-    await clock.advance(3_600_000)
-    const tries = files.changes - changes
-    await clock.advance(3_600_000)
-    // The delay has reached its bound of five minutes; a try of every two seconds would write thousands of times.
-    expect(files.changes - changes - tries).toBeLessThan(13 * 20)
+    return { files, clock, node, processes, seen }
+  }
+
+  test('is the fault of the host: it is tried again, later each time, and pins nothing', async () => {
+    const { files, clock, node, seen } = await failing()
+    await clock.advance(300_000)
     expect(seen()).toMatchObject({ state: 'Staged', reason: 'HostUnsuitable' })
     files.code = undefined
-    await clock.advance(600_000)
+    await clock.advance(300_000)
     expect([await node.contentInUse(), node.worker.record?.state]).toEqual(['beacon 1.1.0', 'Healthy'])
     expect(seen()?.reason).toBeUndefined()
     await node.worker.close()
-  },
-)
+  })
+
+  test('ends as rolled back where the disk stays so: its slice, and every later one, would wait for it', async () => {
+    const { files, clock, node, processes, seen } = await failing()
+    await clock.advance(900_000)
+    expect(seen()).toMatchObject({ state: 'RolledBack', version: '1.0.0', reason: 'HostUnsuitable' })
+    expect([await node.contentInUse(), processes.reading('beacon')]).toEqual(['beacon 1.0.0', 'Running'])
+    const { stops } = processes
+    await clock.advance(3_600_000)
+    expect(processes.stops).toBe(stops)
+    expect(stops).toBeLessThan(20)
+    files.code = undefined
+    node.obey({ version: '1.1.0', attempt: 3, switch: { attempt: 3, permit: 'p' } })
+    await clock.advance(60_000)
+    expect([await node.contentInUse(), node.worker.record?.state]).toEqual(['beacon 1.1.0', 'Healthy'])
+    await node.worker.close()
+  })
+})
 
 test('F31 the hooks of a switch whose record cannot be written are run again later each time', async () => {
   let runs = 0

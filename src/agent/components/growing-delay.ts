@@ -24,6 +24,11 @@ export class GrowingDelay {
     return Math.max(0, this.#failed.until - this.#clock.monotonic())
   }
 
+  /** It failed last, whether or not its wait is over. */
+  isOf(what: string | undefined): boolean {
+    return what !== undefined && this.#failed?.what === what
+  }
+
   clear(): void {
     this.#failed = undefined
   }

@@ -20,6 +20,12 @@ const FOREIGN_POLL_MS = 3_000
 /** A process of a hook that hangs in the kernel ends without an event. */
 const HUNG_POLL_MS = 5_000
 
+/**
+ * How long a host may block an ordered switch. Until it is reported, neither the slice nor the next version of its set can continue, on any
+ * machine; a disk that is full for a moment has room again before.
+ */
+const HOST_BLOCKS_WITHIN_MS = 600_000
+
 const NODE_IS_FROZEN = 'the node is frozen by a file on the node; remove it with kubenode thaw --node-folder'
 
 export function planComponent(seen: ComponentSeen): ComponentPlan {
@@ -93,19 +99,8 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
   if (current?.digest === staged.digest && (seen.isDrifted !== true || current.id === staged.id))
     return act({ kind: 'UseInPlace', reason: 'the staged version is already in use' })
   if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
-  if (seen.hungHook !== undefined)
-    return {
-      ...wait(
-        `process ${seen.hungHook} of an earlier hook was killed and has not ended; see /proc/${seen.hungHook}/stack`,
-        HUNG_POLL_MS,
-      ),
-      because: 'HostUnsuitable',
-    }
-  if (seen.switchBackoffMs !== undefined && seen.switchBackoffMs > 0)
-    return {
-      ...wait(record.message ?? 'this host failed in the last switch; retrying', seen.switchBackoffMs),
-      because: 'HostUnsuitable',
-    }
+  const blocked = planHostBlock(seen, record)
+  if (blocked !== undefined) return blocked
   if (seen.missingRequirement !== undefined) {
     const { what, because } = seen.missingRequirement
     return { ...wait(what), because }
@@ -116,6 +111,19 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
     return planPermitted(seen, staged, order.switch.permit)
   if (current !== undefined) return wait('waiting for the order to switch')
   return planFirstInstall(seen, staged)
+}
+
+/** The host failed in the last try, or does not let the next one begin. */
+function planHostBlock(seen: ComponentSeen, { message }: ComponentRecord): ComponentPlan | undefined {
+  const { hungHook, switchBackoffMs = 0, hostBlocksMs = 0 } = seen
+  const what =
+    hungHook === undefined
+      ? (message ?? 'this host failed in the last switch; retrying')
+      : `process ${hungHook} of an earlier hook was killed and has not ended; see /proc/${hungHook}/stack`
+  const because = 'HostUnsuitable'
+  if (hostBlocksMs >= HOST_BLOCKS_WITHIN_MS) return act({ kind: 'GiveUp', because, reason: what })
+  if (hungHook !== undefined) return { ...wait(what, HUNG_POLL_MS), because }
+  return switchBackoffMs > 0 ? { ...wait(what, switchBackoffMs), because } : undefined
 }
 
 function planPermitted(seen: ComponentSeen, staged: Slot, permit: string): ComponentPlan {

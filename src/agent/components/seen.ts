@@ -56,6 +56,8 @@ export interface ComponentSeen {
   readonly missingRequirement: Missing | undefined
   /** Milliseconds until the staged version may be switched to again: the host failed in the last try. */
   readonly switchBackoffMs?: number
+  /** Milliseconds for which the host has blocked an ordered switch. */
+  readonly hostBlocksMs?: number
   /** Milliseconds until the next staging attempt. */
   readonly stageBackoffMs: number
   /** The version that is being fetched in the background. */

@@ -225,6 +225,16 @@ export class Switcher {
     return undefined
   }
 
+  /** Ends an attempt that the host does not let begin again. What ran before runs. */
+  async giveUp({ because: reason, message, output }: Cause): Promise<void> {
+    const record = this.#journal.demand()
+    const { staged } = record
+    if (staged === undefined) return
+    const change = { staged: undefined, message, reason, output, pins: withPin(record, staged) }
+    await this.#journal.step('rollBack', { orderForAttempt: true, previousRuns: true, hostFailed: true }, change)
+    await this.dropOldSlots()
+  }
+
   /** Starts the version in use, if it has a service. */
   async start(): Promise<void> {
     const { current } = this.#journal.demand()

@@ -6,6 +6,7 @@ import { type StepProblem, stepProblem } from './cause.ts'
 import { GrowingDelay } from './growing-delay.ts'
 import type { ComponentAction } from './actions.ts'
 import type { ComponentRecord } from './record.ts'
+import type { OrderReading } from './seen.ts'
 import { StartTries } from './start-tries.ts'
 
 /** Delay after an action failed for a temporary reason; longest one when it keeps failing. */
@@ -30,6 +31,8 @@ export class Tries {
   readonly #switches: GrowingDelay
   /** What a failure in this turn is a failure of. */
   #trying = 'Observe'
+  /** The ordered switch that the host blocks, and since when. */
+  #blocked: { readonly what: string; readonly since: number } | undefined
   #problem: StepProblem | undefined
 
   constructor(clock: Clock, log: Logger) {
@@ -53,6 +56,19 @@ export class Tries {
     return this.#switches.leftMs(staged?.id)
   }
 
+  /** Milliseconds for which the host has blocked this switch; 0 where it is not ordered, or nothing of the host is in its way. */
+  hostBlocksMs(
+    { staged, target }: Partial<ComponentRecord> = {},
+    order: OrderReading,
+    hungHook: number | undefined,
+  ): number {
+    const isOrdered = typeof order === 'object' && target !== undefined && order.switch?.attempt === target.attempt
+    const what = staged && isOrdered ? `${staged.id} ${target.attempt}` : undefined
+    if (what === undefined || (hungHook === undefined && !this.#switches.isOf(staged?.id))) this.#blocked = undefined
+    else if (this.#blocked?.what !== what) this.#blocked = { what, since: this.#clock.monotonic() }
+    return this.#blocked === undefined ? 0 : this.#clock.monotonic() - this.#blocked.since
+  }
+
   observing(): void {
     this.#trying = 'Observe'
   }
@@ -74,7 +90,7 @@ export class Tries {
     this.noteNothingToDo()
     const isPostponed = SWITCHES.has(kind) && state === 'Staged' && reason === 'HostUnsuitable'
     if (isPostponed && staged !== undefined) this.#switches.noteFailure(staged.id)
-    if (kind === 'Commit') this.#switches.clear()
+    if (kind === 'Commit' || kind === 'GiveUp') this.#switches.clear()
   }
 
   noteNothingToDo(): void {

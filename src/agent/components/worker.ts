@@ -279,12 +279,14 @@ export class ComponentWorker {
     const { record } = this
     const observed = await this.#observer.observe(record)
     if (observed.isNodeFrozen === true) this.#asks.refuseAll()
+    const unfrozen = observed.isNodeFrozen === true ? undefined : record
     return {
       ...observed,
       order: this.#order,
       permit: this.#permit,
       isNodePending: this.#isNodePending,
       switchBackoffMs: this.#tries.switchBackoffMs(record),
+      hostBlocksMs: this.#tries.hostBlocksMs(unfrozen, this.#order, observed.hungHook),
       stageBackoffMs: this.#staging.backoffMs(this.#order),
       staging: this.#staging.target,
       asked: this.#asks.next,
@@ -317,6 +319,8 @@ export class ComponentWorker {
         return this.#switcher.go()
       case 'UseInPlace':
         return this.#useInPlace()
+      case 'GiveUp':
+        return this.#switcher.giveUp({ because: action.because, message: action.reason })
       case 'Commit':
         // The modified files are in the previous copy; the next check covers this one.
         this.#drift = undefined

@@ -322,7 +322,9 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
     ] as const) {
       const step = nextComponentState(m.state, event, facts)
       if (!step.ok) continue
-      const more = event === 'switch' ? { cleared: false } : event === 'retarget' ? { attempt: m.attempt + 1 } : {}
+      // What it has read of a permit counts once, also where it gives up instead.
+      const isUsed = event === 'switch' || event === 'rollBack'
+      const more = isUsed ? { cleared: false } : event === 'retarget' ? { attempt: m.attempt + 1 } : {}
       out.push({ name: `agent ${i} ${event}`, to: withMachine(w, i, written(m, { state: step.state, ...more })) })
     }
     return out

@@ -45,6 +45,7 @@ export const switchTable = defineTable({
     { from: 'Healthy', event: 'degrade', to: 'Degraded', when: ['probeFails'] },
     { from: 'Degraded', event: 'recover', to: 'Healthy', when: ['probesPass'] },
     ...rowsFrom(['Switching', 'Probing'], { event: 'rollBack', to: 'RolledBack', when: ['previousRuns'] }),
+    { from: 'Staged', event: 'rollBack', to: 'RolledBack', when: ['orderForAttempt', 'previousRuns', 'hostFailed'] },
     ...rowsFrom(['Switching', 'Probing'], {
       event: 'postpone',
       to: 'Staged',
