@@ -148,9 +148,10 @@ describe('hung tasks', () => {
   })
 })
 
+const down = new Map([['b', { reason: 'ComponentCrashed', message: 'x' } as const]])
+const up = new Map([['b', undefined]])
+
 test('a component that crashes again and again is named, each crash counted once', () => {
-  const down = new Map([['b', { reason: 'ComponentCrashed', message: 'x' } as const]])
-  const up = new Map([['b', undefined]])
   let history = NO_CRASHES
   for (let n = 0; n < 3; n++) {
     history = followCrashes(history, down, n * 10, 1_000)
@@ -160,4 +161,14 @@ test('a component that crashes again and again is named, each crash counted once
   expect(judgeCrashes(history, 4).status).toBe('False')
   expect(judgeCrashes(history, 3)).toMatchObject({ status: 'True', message: expect.stringContaining(': b') })
   expect(judgeCrashes(followCrashes(history, up, 2_000, 1_000), 1).status).toBe('False')
+})
+
+test('a crash loop is not over while its component is down, however seldom it is started', () => {
+  let history = NO_CRASHES
+  for (const [at, found] of [down, up, down, up, down].entries()) history = followCrashes(history, found, at, 1_000)
+  for (const at of [900, 1_800, 2_700]) {
+    history = followCrashes(history, down, at, 1_000)
+    expect(judgeCrashes(history, 3).status).toBe('True')
+  }
+  expect(judgeCrashes(followCrashes(history, up, 2_800, 1_000), 3).status).toBe('False')
 })

@@ -24,8 +24,14 @@ export function followCrashes(
   for (const [component, problem] of found) {
     const isDown = problem?.reason === 'ComponentCrashed'
     if (isDown) nowDown.add(component)
-    const recent = (crashes.get(component) ?? []).filter((at) => nowMs - at < windowMs)
-    const all = isDown && !down.has(component) ? [...recent, nowMs].slice(-MAX_KEPT) : recent
+    const before = crashes.get(component) ?? []
+    // Starts of a loop come ever more seldom, so that it looks down all the time: it is not over before the component stays up.
+    if (isDown && down.has(component)) {
+      next.set(component, before)
+      continue
+    }
+    const recent = before.filter((at) => nowMs - at < windowMs)
+    const all = isDown ? [...recent, nowMs].slice(-MAX_KEPT) : recent
     if (all.length > 0) next.set(component, all)
   }
   return { crashes: next, down: nowDown }
