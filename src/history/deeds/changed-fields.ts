@@ -1,5 +1,5 @@
-// Who changed labels, taints, cordons and specs of Nodes and Machines: from the changed facts and the managed fields. While a recorder runs, the last writer did it.
-// After a time without one, only a manager that owns the field and wrote it in that time did; of all else the author is unknown. Pure.
+// Who changed labels, taints, cordons and specs of Nodes and Machines: from the changed facts and the managed fields. While a recorder runs, the last writer set a
+// field. After a time without one, only a manager that owns the field and wrote it in that time did; of all else, and of removed fields, the author is unknown. Pure.
 import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
 import { fieldsOf } from '#lib/fields.ts'
@@ -37,9 +37,11 @@ export function changedFieldsDeeds({ object, fields, notBefore }: ChangedOptions
   for (const field of fields) {
     const what = whatOf(field)
     if (what.length === 0) continue
-    const writer = notBefore === undefined ? writerOf(object) : ownerOf(object, field, notBefore)
+    const last = notBefore === undefined ? writerOf(object) : ownerOf(object, field, notBefore)
+    if (PROGRAM.test(last?.manager ?? UNKNOWN) && !isUncordon(field)) continue
+    // The entry of the owner disappears with its last field, and the newest one that is left is of another change.
+    const writer = field.after === undefined ? undefined : last
     const who = writer?.manager ?? UNKNOWN
-    if (PROGRAM.test(who)) continue
     const own = by.get(who) ?? { writer, what: [] }
     own.what.push(...what)
     by.set(who, own)
@@ -57,6 +59,9 @@ export function changedFieldsDeeds({ object, fields, notBefore }: ChangedOptions
     }
   })
 }
+
+/** Only people do this: programs use taints. */
+const isUncordon = ({ path, after }: ChangedField): boolean => path === 'spec/unschedulable' && after !== 'true'
 
 /** The manager that owns the field and wrote it in the time without a recorder. A removed field has none. */
 function ownerOf(

@@ -152,6 +152,17 @@ test('who removed a field while no recorder ran is unknown, since nobody owns it
   ])
 })
 
+test.each(['kubectl-label', 'kubenode-machine'])(
+  'an uncordon, which leaves no entry, is a deed of an unknown author, and not of the last writer %s',
+  (manager) => {
+    const object = node({ ...at('2026-11-20T12:00:00Z'), manager })
+    const fields = [{ path: 'spec/unschedulable', before: 'true', after: undefined }]
+    expect(changedFieldsDeeds({ object, fields, notBefore: undefined })).toEqual([
+      { who: 'unknown', did: 'changed', object: 'node/n-1', what: 'uncordoned' },
+    ])
+  },
+)
+
 test('a changed rule whose last writer wrote before the time without a recorder has no known author', () => {
   const rule = made('NodeRemedier', { mode: 'DryRun' })
   const [deed] = deedsOf(rule, next(rule))
