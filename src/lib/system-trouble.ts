@@ -5,7 +5,7 @@ const MESSAGES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     ENOENT: 'there is no such file',
     ENOTDIR: 'part of its path is a file, not a folder',
-    EACCES: 'this user may not read it',
+    EACCES: 'permission denied',
     EPERM: 'it is protected: not even this user may change it',
     EISDIR: 'it is a folder',
     EEXIST: 'it exists already',

@@ -105,7 +105,7 @@ test('a local fleet that does not run is not taken', async () => {
   expect(await kubenode('get machines')).toMatchObject({
     code: 2,
     err: expect.stringMatching(
-      /^KN1312: .*the local fleet of this folder does not run; start it with kubenode local up/,
+      /^KN1312: .*the local fleet of this folder does not run or is another user's; start it with kubenode local up/,
     ) as string,
   })
   home()

@@ -1,5 +1,6 @@
 // Follows a running local fleet: draws its state and reports when it is ready, i.e. matches the newest commit with a heartbeat from every agent.
 import { join } from 'node:path'
+import { shellWord } from '#lib/shell-word.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { DeclaredFiles } from './declared.ts'
@@ -112,7 +113,7 @@ function thingsToTry(layout: Layout, names: readonly string[], driver: Driver): 
   const { follows } = layout
   if (follows !== undefined) return tryOwn(layout, join(follows.repository, follows.path), names)
   const { set, file, change } = TO_TRY[driver]
-  const first = layout.cluster(names[0] ?? HUB).adminKubeconfig
+  const first = shellWord(layout.cluster(names[0] ?? HUB).adminKubeconfig)
   const width = Math.max(...[HUB, ...names].map((name) => name.length))
   return [
     '',
@@ -122,7 +123,7 @@ function thingsToTry(layout: Layout, names: readonly string[], driver: Driver): 
     'three things to try:',
     `  kubectl --kubeconfig ${first} get machines.kubenode.io,nodes`,
     `  bin/kubenode why machinecomponentset/${set} --kubeconfig ${first}`,
-    `  edit ${join(layout.repository, 'fleet/clusters', file)}, then git -C ${layout.repository} commit -am '${change}', and watch`,
+    `  edit ${join(layout.repository, 'fleet/clusters', file)}, then git -C ${shellWord(layout.repository)} commit -am '${change}', and watch`,
     'Ctrl-C stops all processes; the next start continues with the same fleet.',
     '',
   ]

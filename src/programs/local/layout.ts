@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { makeFolders, makePrivateFolder } from '#lib/private-folder.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import type { Driver } from './driver.ts'
 import { localErrors } from './local-errors.ts'
@@ -103,7 +104,7 @@ export interface Layout {
   readonly cluster: (name: string) => ClusterLayout
 }
 
-interface ClusterLayout {
+export interface ClusterLayout {
   /** Data of the API server; for a Cluster, a link to its host's folder. */
   readonly apiserver: string
   readonly adminKubeconfig: string
@@ -233,7 +234,7 @@ export function closeFolder(layout: Layout): number {
     return makePrivateFolder(layout.root, { isSealed: (path) => nodes.has(dirname(path)) })
   } catch (cause) {
     if (isKubeNodeError(cause)) throw cause
-    throw new KubeNodeError(localErrors.KN1205({ folder: layout.root, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(localErrors.KN1205({ folder: layout.root, why: systemTrouble(cause) }), { cause })
   }
 }
 
@@ -241,6 +242,6 @@ export function prepareFolders(layout: Layout): void {
   try {
     for (const folder of [layout.root, layout.logs, layout.artifacts, layout.controlPlanes]) makeFolders(folder)
   } catch (cause) {
-    throw new KubeNodeError(localErrors.KN1205({ folder: layout.root, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(localErrors.KN1205({ folder: layout.root, why: systemTrouble(cause) }), { cause })
   }
 }

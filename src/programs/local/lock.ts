@@ -2,9 +2,10 @@
 // which process holds the lock, and since when.
 import { readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { type FileLock, isFileLocked, takeFileLock } from '#lib/file-lock.ts'
 import { makeFolders } from '#lib/private-folder.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import { localErrors } from './local-errors.ts'
 
@@ -33,7 +34,7 @@ export function takeLock({ lock, holder }: LockFiles): () => void {
     if (held !== undefined) writeWholeFile(holder, `${process.pid}\n`)
   } catch (cause) {
     held?.release()
-    throw new KubeNodeError(localErrors.KN1205({ folder, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(localErrors.KN1205({ folder, why: systemTrouble(cause) }), { cause })
   }
   if (held === undefined) throw new KubeNodeError(localErrors.KN1201({ path: folder, pid: pidIn(holder) }))
   const taken = held

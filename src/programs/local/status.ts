@@ -79,7 +79,9 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
           lines: stateLines(seen, lockedAt(layout)),
           attention: isDown ? undefined : await attentionIn(hub, clusters, expectedClusters(seen), lockedAt(layout)),
           stuck,
-          missing: isDown ? ['not responding; if the fleet is not running, start it with kubenode local up'] : missing,
+          missing: isDown
+            ? ['no cluster answers; if the fleet does not run, start it with kubenode local up']
+            : missing,
         }
       }
       await waitFor(missing, summaryLines(seen, lockedAt(layout), true))

@@ -43,7 +43,7 @@ export const runErrors = errorTable({
     next: 'name one with --kubeconfig FILE or KUBECONFIG',
   },
   KN1312_fleet: {
-    text: 'cannot choose a cluster: no kubeconfig is named, {home} names no cluster, and the local fleet of this folder does not run',
+    text: "cannot choose a cluster: no kubeconfig is named, {home} names no cluster, and the local fleet of this folder does not run or is another user's",
     next: 'start it with kubenode local up, or name a kubeconfig with --kubeconfig FILE or KUBECONFIG',
   },
   KN1002_twoClusters: {

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { nodeDir } from '#agent/node-dir.ts'
 import { clockAheadMs, MACHINE_FAULTS, spaceAt } from '#agent/played-host.ts'
@@ -9,7 +9,9 @@ import { cleanDisk, leastFree } from '#agent/repair/clean-disk.ts'
 import { readStat } from '#agent/supervise/proc.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { nodeLayout, type NodeLayout } from '#providers/process/layout.ts'
-import { provoke, undo } from './break-node.ts'
+import { DATA_FORMAT, HUB, layoutOf, writeState } from '../layout.ts'
+import { takeLock } from '../lock.ts'
+import { breakNode, provoke, undo } from './break-node.ts'
 
 let folder = ''
 let node: NodeLayout
@@ -36,12 +38,34 @@ const record = (started: string) =>
 
 test('a component hangs until it is undone', async () => {
   record(startTime())
-  expect(provoke('hung', node, {})).toBe(
-    `component scribe (pid ${pid()}) is stopped: it runs no more until it is continued`,
-  )
+  expect(provoke('hung', node, {})).toBe(`component scribe (pid ${pid()}) is frozen (SIGSTOP)`)
   await expect.poll(state).toBe('T')
   undo('hung', node, {})
   await expect.poll(state).toBe('S')
+})
+
+test('a node of the hub is found, and the command to watch it is complete', async () => {
+  const layout = layoutOf(join(folder, 'my fleet'))
+  const release = takeLock(layout)
+  try {
+    writeState(layout, { format: DATA_FORMAT, ports: {} })
+    const { nodes, adminKubeconfig } = layout.cluster(HUB)
+    const { pid: file } = nodeLayout(nodes, 'n-1')
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, `${pid()} d8db9019-114f-433c-8fc9-d91d087b7994/${startTime()}\n`)
+    let text = ''
+    const io = {
+      out: (more: string) => void (text += more),
+      err: () => undefined,
+      cwd: folder,
+      env: {},
+      isTerminal: false,
+    }
+    await breakNode('network', 'n-1', { data: layout.root }, io)
+    expect(text).toContain(`watch: kubenode why node/n-1 --kubeconfig '${adminKubeconfig}'\n`)
+  } finally {
+    release()
+  }
 })
 
 test('an agent is cut off by the pid in its file', async () => {

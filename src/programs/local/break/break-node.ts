@@ -1,5 +1,5 @@
 // Provokes a fault on one node of the local fleet, or undoes it. Signals only processes that the node's own files name with their start time.
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseConfig } from '#api/agent-config/agent-config.ts'
 import { livingStat, type ProcessId } from '#agent/supervise/proc.ts'
@@ -7,10 +7,11 @@ import { parseProcess } from '#agent/supervise/process-file.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
+import { shellWord } from '#lib/shell-word.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { type NodeLayout, nodeLayout } from '#providers/process/layout.ts'
 import { dataFolder } from '../data-folder.ts'
-import { businessFolders, layoutOf, readState } from '../layout.ts'
+import { clusterFolders, type ClusterLayout, layoutOf, readState } from '../layout.ts'
 import { localErrors } from '../local-errors.ts'
 import { isLocked } from '../lock.ts'
 import { ownFleetFolder } from '../own-fleet.ts'
@@ -29,14 +30,16 @@ export interface BreakAsked {
 export async function breakNode(fault: Fault, node: string, asked: BreakAsked, io: Io): Promise<void> {
   const data = dataFolder(asked.data, ownFleetFolder(io.cwd, releaseRoot()), io.cwd)
   const layout = layoutOf(data)
-  if (!existsSync(layout.state)) throw new KubeNodeError(localErrors.KN1215({ data }))
+  // A folder of another user is an error of its own.
+  if (statSync(layout.state, { throwIfNoEntry: false }) === undefined)
+    throw new KubeNodeError(localErrors.KN1215({ data }))
   if (!isLocked(layout)) throw new KubeNodeError(localErrors.KN1234_stopped({ folder: data }))
   const isMachine = readState(layout)?.driver === 'nspawn'
   if (isMachine && asked.component !== undefined)
     throw new KubeNodeError(localErrors.KN1234({ fault, why: 'the components of systemd machines cannot be named' }))
-  const folder = folderOf(
+  const { nodes: folder, adminKubeconfig } = clusterOf(
     node,
-    businessFolders(layout).map((cluster) => layout.cluster(cluster).nodes),
+    clusterFolders(layout).map((cluster) => layout.cluster(cluster)),
   )
   const isUndo = asked.undo ?? false
   const done = isMachine
@@ -46,17 +49,17 @@ export async function breakNode(fault: Fault, node: string, asked: BreakAsked, i
   if (isUndo) return
   const facts = isMachine ? MACHINE_SCRIPTS[fault] : FACTS[fault]
   io.out(`then:  ${facts.effect}\n`)
-  io.out(`watch: ${facts.watch(node)}\n`)
+  io.out(`watch: ${facts.watch(node)} --kubeconfig ${shellWord(adminKubeconfig)}\n`)
   io.out(`end:   ${facts.ends}\n`)
 }
 
-/** The one of `folders` that has the node. */
-function folderOf(node: string, folders: readonly string[]): string {
-  const known = folders.flatMap((folder) =>
-    existsSync(folder) ? readdirSync(folder).map((name) => ({ name, folder })) : [],
+/** The one of `clusters` that has the node. */
+function clusterOf(node: string, clusters: readonly ClusterLayout[]): ClusterLayout {
+  const known = clusters.flatMap((cluster) =>
+    existsSync(cluster.nodes) ? readdirSync(cluster.nodes).map((name) => ({ name, cluster })) : [],
   )
   const found = known.find(({ name }) => name === node)
-  if (found !== undefined) return found.folder
+  if (found !== undefined) return found.cluster
   const names = known.map(({ name }) => name)
   const meant = didYouMean(node, names)
   throw new KubeNodeError(
@@ -74,7 +77,7 @@ export function provoke(fault: Fault, node: NodeLayout, asked: BreakAsked): stri
   if (PARTS[fault] !== undefined) return playPart(PARTS[fault], 'broken', node)
   const { what, id } = targetOf(fault, node, asked)
   process.kill(id.pid, 'SIGSTOP')
-  return `${what} (pid ${id.pid}) is stopped: it runs no more until it is continued`
+  return `${what} (pid ${id.pid}) is frozen (SIGSTOP)`
 }
 
 export function undo(fault: Fault, node: NodeLayout, asked: BreakAsked): string {

@@ -24,7 +24,7 @@ export const FACTS: Readonly<Record<Fault, FaultFacts>> = {
   network: {
     effect: 'the agent sends no heartbeats, and the node is silent after 40 seconds',
     watch: WHY,
-    ends: 'it stays until you undo it: a node of this fleet has no provider that could switch it off and on',
+    ends: 'it stays until you repeat the command with --undo: no provider of this fleet can switch a node off and on',
   },
   'kernel-log': {
     effect: 'the agent reads the line and sets the condition of the log rule that it matches',
