@@ -369,6 +369,7 @@ describe.each(apiServers)('$name', ({ start }) => {
       expect((await kubenode('suspend', 'fleet', '--reason', 'a move')).out).toMatch(/^source\/fleet is paused until /)
       expect((await kubenode('resume', 'fleet')).out).toBe('resumed: pause-fleetsource-fleet\n')
       expect((await kubenode('freeze', 'm-1', '--reason', 'work')).err).toMatch(/run kubenode thaw machine\/m-1\n$/)
+      expect((await kubenode('history', 'm-1')).err).toMatch(/^KN17003: there is no history in this folder/)
       expect((await kubenode('thaw', 'm-1')).out).toMatch(/^thawed in context \S+ of \S+: freeze-machine-m-1\n$/)
       expect((await kubenode('reconcile', 'fleet', '--no-wait')).out).toBe(
         'source/fleet: sync was asked to read it now\n',

@@ -35,6 +35,8 @@ const LINES: readonly HistoryLine[] = [
   row(2, 'status/phase', 'Progressing'),
   row(2, 'status/phase', 'Succeeded', 9),
   row(2, 'status/conditions/Ready', { type: 'Ready', status: 'False', reason: 'Progressing' }),
+  { line: 'subject', id: 3, kind: 'Node', namespace: '', name: 'rack-7', uid: 'u-3' },
+  row(3, 'exists', true),
   ...['Node', 'Release', 'Machine'].map((kind): HistoryLine => ({
     line: 'gap',
     starts: BEGIN + MINUTE,
@@ -73,6 +75,7 @@ test.each([
   ['node/n-1 --since 1h --until 2h', 'KN17006: the time from '],
   ['node/n-1 --since 2126-01-01', 'KN17006: the time from 2126-01-01T00:00:00Z to '],
   ['node/n-1 --cluster nope', 'KN17005: nothing was recorded in cluster nope; correct the name; recorded are: prod'],
+  ['node/rak-7', 'KN17005: nothing was recorded about node/rak-7; correct the name; recorded are: rack-7, n-1\n'],
   ['who --cluster nope', 'KN17005: nothing was recorded in cluster nope'],
   ['who ada', 'no change by or of ada was recorded in this time'],
   [
@@ -85,6 +88,11 @@ test.each([
 ])('history %s says what is wrong', async (line, answer) => {
   expect(await told(`history ${line} --history a.jsonl`)).toContain(answer)
   expect(statSync(join(folder, 'b.gz'), { throwIfNoEntry: false })).toBeUndefined()
+})
+
+test('a name alone is the object that was recorded under it', async () => {
+  expect(await told('history n-1 --history a.jsonl')).toMatch(/^node\/n-1 in prod, /m)
+  expect(await told('history nope --history a.jsonl')).toContain('KN17005: nothing was recorded about machine/nope; ')
 })
 
 test('--at wants an object, and a time when it existed', async () => {
@@ -137,7 +145,7 @@ test('the rows of a life have data as values, and objects by name', async () => 
 test('an export to a pipe is imported from one', async () => {
   const { out } = await answered('history export - --history a.jsonl')
   expect(out.split('\n')[0]).toContain(EXPORT_FORMAT)
-  expect(await told('history import - copy', undefined, out)).toBe('ask with --history copy\nprod: 5 rows\n')
+  expect(await told('history import - copy', undefined, out)).toBe('ask with --history copy\nprod: 6 rows\n')
   const again = await answered('history export - --history copy')
   expect(again.out).toBe(out)
   expect(await told('history import - copy')).toContain('KN17010: cannot import from a terminal')

@@ -19,16 +19,17 @@ import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import { type Named, named, namedOne } from '../../fleet/target.ts'
 import { listOf, printWhole } from '../../get/whole.ts'
 import { printNoReleases } from './no-releases.ts'
+import { showLife } from './show-recorded.ts'
 import type { FormOptions } from './show-release.ts'
 import { rolloutHistory } from './show-rollout.ts'
 
 /** On a narrow terminal, the longest first. */
 const BELOW = ['COMMIT', 'GATES', 'APPROVED-BY', 'RESULT', 'RELEASE-IS', 'DIGEST']
 
-/** A bare name is a cluster on the hub, and a set elsewhere. */
+/** A bare name is a cluster on the hub, and a set, a machine or a node elsewhere. */
 async function withHistory(name: string, options: ServerOptions, io: Io): Promise<Named | undefined> {
   const search = { client: await connect(options, io), namespace: SYSTEM_NAMESPACE, command: 'history' }
-  const [only] = await withKinds([{ name }], { ...search, nouns: ['cluster', 'set'] })
+  const [only] = await withKinds([{ name }], { ...search, nouns: ['cluster', 'set', 'machine', 'node'] })
   return only
 }
 
@@ -37,6 +38,8 @@ export async function showFleetHistory(what: string | undefined, options: FormOp
   const isName = asked !== undefined && asked.type === undefined
   const target = isName ? await withHistory(asked.name, options, io) : what === undefined ? undefined : named([what])
   if (target?.type.kind === 'MachineComponentSet') return rolloutHistory(target.name, options, io)
+  if (isName && target !== undefined && target.type.kind !== 'Cluster')
+    return showLife([`${target.noun}/${target.name}`], options, io)
   if (target !== undefined && target.type.kind !== 'Cluster')
     throw new KubeNodeError(rolloutErrors.KN1325_history({ what: JSON.stringify(what) }))
   const client = await connect(options, io)

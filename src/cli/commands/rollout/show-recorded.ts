@@ -1,10 +1,12 @@
 // Shows recorded history: the timeline of an object, who did what, and what is recorded.
 import { atOnce } from '#lib/steps.ts'
+import { someOf } from '#lib/some-of.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { hasColors, paintOf, type Tone } from '#lib/terminal/paint.ts'
+import { nearName } from '#explain/objects/find-object.ts'
 import { deedText, momentText, timelineLines, type TimelineLine } from '#explain/past/timeline.ts'
 import { clusterLifeOf } from '#history/ask/cluster-life.ts'
 import { lifeOf } from '#history/ask/lives.ts'
@@ -16,7 +18,7 @@ import { GAP_REASONS } from '#history/store/writer.ts'
 import { readersOf, withReaders } from '../../fleet/histories.ts'
 import type { HistoryOptions, RangeOptions } from '../../fleet/history-options.ts'
 import { kindOf } from '../../fleet/name-word.ts'
-import { named } from '../../fleet/target.ts'
+import { type Named, named } from '../../fleet/target.ts'
 import type { WholeForm } from '../../get/whole.ts'
 import { lifeData, printed } from './print-recorded.ts'
 
@@ -32,6 +34,8 @@ export interface HistoryCommandOptions extends HistoryOptions, RangeOptions {
 const WITH_COMMITS: ReadonlySet<string> = new Set(['Cluster', 'MachineComponentSet'])
 const MAX_LINES = 200
 const COLUMNS_IN_A_PIPE = 100
+const MOST_KNOWN = 6
+const BY_NAME = ['machine', 'node', 'set', 'cluster'] as const
 
 /** Whether the answer comes from the recorded history, not from the Releases of the hub. */
 export function isRecorded(
@@ -55,15 +59,15 @@ const TONES: Readonly<Record<TimelineLine['tone'], Tone | undefined>> = {
 }
 
 export async function showLife(what: readonly string[], options: HistoryCommandOptions, io: Io): Promise<void> {
-  const { type, name } = named(what)
   const range = rangeIn(options, Date.now())
   await withReaders(options, io, async (readers) => {
+    const { type, noun, name } = recordedObject(what, readers)
     const own = readersOf(readers, options.cluster).filter(
       (r) => (options.context === undefined || r.cluster === options.context) && r.subjects(type.kind, name).length > 0,
     )
     // The week of a cluster is in its own history; its Cluster is in that of the hub.
     const whole = type.kind === 'Cluster' ? readersOf(readers, options.cluster).filter((r) => r.cluster === name) : []
-    if (own.length + whole.length === 0) throw notRecorded(readers, type.kind, what.join('/'), name)
+    if (own.length + whole.length === 0) throw notRecorded(readers, type.kind, `${noun}/${name}`, name)
     const lives = [
       ...own.map((reader) => atOnce(lifeOf(reader, type.kind, name, range))),
       ...whole.map((reader) => atOnce(clusterLifeOf(reader, range))),
@@ -81,6 +85,16 @@ export async function showLife(what: readonly string[], options: HistoryCommandO
   })
 }
 
+/** A bare name is the first object that was recorded under it. */
+function recordedObject(what: readonly string[], readers: readonly HistoryReader[]): Named {
+  const [name = ''] = what
+  if (what.length > 1 || name.includes('/') || kindOf(name) !== undefined) return named(what)
+  const meant = BY_NAME.map((noun) => named([`${noun}/${name}`]))
+  return (
+    meant.find(({ type }) => readers.some((r) => r.subjects(type.kind, name).length > 0)) ?? named([`machine/${name}`])
+  )
+}
+
 /** Nothing newer is known, and that must not look like nothing happened. */
 function warnOfSilence(readers: readonly HistoryReader[], { to }: Range, io: Io): void {
   const now = Date.now()
@@ -96,12 +110,11 @@ function warnOfSilence(readers: readonly HistoryReader[], { to }: Range, io: Io)
 }
 
 function notRecorded(readers: readonly HistoryReader[], kind: string, what: string, name: string): KubeNodeError {
-  const known = readers.flatMap((r) => r.subjects(kind).map((s) => s.name))
-  const near = known.filter((k) => k.startsWith(name.slice(0, 3))).slice(0, 3)
-  const some = near.length > 0 ? near : known.slice(0, 3)
-  return new KubeNodeError(
-    historyErrors.KN17005({ what, known: some.length === 0 ? 'nothing of that kind' : printableLine(some.join(', ')) }),
-  )
+  const known = [...new Set(readers.flatMap((r) => r.subjects(kind).map((s) => s.name)))]
+  const near = nearName(name, known)
+  const first = near === undefined ? known : [near, ...known.filter((k) => k !== near)]
+  const some = someOf(first, MOST_KNOWN) || 'nothing of that kind'
+  return new KubeNodeError(historyErrors.KN17005({ what, known: printableLine(some) }))
 }
 
 export async function showWho(of: string | undefined, options: HistoryCommandOptions, io: Io): Promise<void> {
