@@ -108,7 +108,7 @@ function doubtTexts({ unreported, dropped, uncounted }: BacktestResult): readonl
   )
   return [
     ...never,
-    ...(more === 0 ? [] : [`So it is of ${counted(more, 'rule')} more.`]),
+    ...(more === 0 ? [] : [`The same is true of ${counted(more, 'more rule')}.`]),
     ...dropped
       .slice(0, MOST_NAMED)
       .map(

@@ -56,7 +56,8 @@ export async function lintFleet(root: string, { renderer, validator, cwd }: Flee
         ...problems.map(({ place, code, message, object, pointer, ...problem }) => ({
           ...at(place),
           code,
-          message,
+          // The line is that of the construct, so the field needs its own place.
+          message: pointer === '' ? message : `at ${pointer}: ${message}`,
           object,
           pointer,
           ...markOf(problem),

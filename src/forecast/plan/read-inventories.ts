@@ -28,6 +28,7 @@ function readOne(path: string, file: string): Inventory {
   let value: unknown
   try {
     const text = readBounded(path, MAX_BYTES)
+    if (text.length === 0) throw new Error('it is empty')
     // Checked before parsing: each level would become an object.
     if (isDeeperJson(text, MAX_JSON_DEPTH)) throw new Error(`it is nested deeper than ${MAX_JSON_DEPTH} levels`)
     value = JSON.parse(text.toString('utf8'))

@@ -44,7 +44,7 @@ export const gitErrors = errorTable({
   },
   KN7011: {
     text: 'cannot render commit {commit} of {repository}: it has no {entry}',
-    next: 'commit one, or set the path of the FleetSource',
+    next: 'commit one, or correct --path, or the path of the FleetSource',
   },
   KN1002_unknownCluster: {
     text: 'cannot plan for cluster {cluster}: the fleet has {all}',

@@ -67,6 +67,19 @@ test('a prop that its kind refuses, and code that throws, are found at their lin
   })
 })
 
+test('a problem of a rule names the field, since its line is that of the construct', async () => {
+  const when = `{ all: [{ fact: 'conditions', path: '/Bad/status', operator: 'equal', value: 'True', for: '1 minute' }] }`
+  write({
+    'fleet/main.ts': MAIN(
+      `new ApiObject(chart, 'a', { apiVersion: 'kubenode.io/v1alpha1', kind: 'NodeRemedier', metadata: { name: 'a' },
+  spec: { when: ${when}, mode: 'DryRun', ladder: [{ operations: [{ cordon: {} }], timeout: '1m', verify: { stableFor: '1m' } }] } })`,
+    ),
+  })
+  expect((await lint('fleet')).out).toMatch(
+    /^fleet\/main\.ts:5:1: KN4001: NodeRemedier\.kubenode\.io\/a: at \/spec\/when\/all\/0\/for: not a duration/m,
+  )
+})
+
 test('an import that leads nowhere is found at its place in the file that has it, however it is written', async () => {
   const first = (text: string) => `// what nodes run\n${text}`
   for (const [text, place, why] of [
