@@ -14,6 +14,7 @@ async function told(line: string): Promise<string> {
 
 test.each([
   // kubectl
+  ['status', '(type kubenode why; '],
   ['rollout undo set/base --to-revision=1', '(type kubenode rollback set/NAME; '],
   ['rollout pause set/base', '(type kubenode pause set/NAME --reason WHY; '],
   ['rollout restart set/base', '(type kubenode rollout retry set/NAME --reason WHY; '],

@@ -237,7 +237,10 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   'release wait': ['kubenode watch release/NAME --until-done', ''],
   'release watch': ['kubenode watch release/NAME', ''],
   repo: SOURCES,
-  status: ['kubenode release status', 'on the hub; a set: kubenode rollout status NAME'],
+  status: [
+    'kubenode why',
+    'all that is wrong or waits; of commits: kubenode release status; of a set: kubenode rollout status NAME',
+  ],
   sync: READ_NOW,
   // Terraform
   drift: [

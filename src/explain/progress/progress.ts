@@ -107,7 +107,7 @@ export const newest = (releases: readonly Release[]): Release | undefined =>
   )[0]
 
 function releaseText(hub: HubSeen): string {
-  if (!hub.isReachable) return 'not responding'
+  if (!hub.isReachable) return 'does not answer'
   const release = newest(hub.releases)
   if (release === undefined)
     return isAlone(hub) ? `commit ${newestCommitText(hub.sources[0]?.status ?? {})}: applied` : 'no release yet'

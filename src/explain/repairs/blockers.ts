@@ -25,7 +25,7 @@ export function blockers(seen: RepairsSeen): readonly Blocker[] {
             {
               id: 'Silent',
               of: `node/${seen.node}`,
-              text: `${standing.why}: what it said may be long over, so only rules about silence are asked`,
+              text: `${standing.why}: the conditions that it reported may be out of date, so only rules about silent nodes are evaluated`,
             },
           ]
         : []
@@ -85,11 +85,11 @@ function ofJob(job: RemedyOperationJob, seen: RepairsSeen): readonly Blocker[] {
     case 'PermitRequested':
       return [{ of, ...ofPermit(seen, text) }]
     case 'MaintenanceUnderWay':
-      return [{ of, id: 'Maintenance', text: `${text}; repairs go on when it ends` }]
+      return [{ of, id: 'Maintenance', text: `${text}; repairs continue when it ends` }]
     case 'CohortBlamed':
       return [{ of, ...massFault(text) }]
     case 'SafetyReadingUnknown':
-      return [{ of, id: 'NodeUnknown', text: `${text}; it goes on when the node is heard of again` }]
+      return [{ of, id: 'NodeUnknown', text: `${text}; it continues when the node reports again` }]
     case 'ReferenceMissing':
       return [{ of, id: 'MachineMissing', text, command: abort(job) }]
     case 'ReconcileFailed':

@@ -64,7 +64,7 @@ export const OF_GATES: Readonly<Record<string, GateRow>> = {
     text: gateText(v),
     command: 'kubenode brake lift --reason "checked by hand"',
   }),
-  FleetTurn: (v) => ({ id: 'FleetTurn', text: `${gateText(v)}; it goes on when another cluster has finished` }),
+  FleetTurn: (v) => ({ id: 'FleetTurn', text: `${gateText(v)}; it continues when another cluster has finished` }),
   OwnPods: (v) => ({ id: 'OwnPods', text: `${gateText(v)}; it continues when that operation ends` }),
   Window: (v, seen) => ({
     id: 'Window',
@@ -73,16 +73,16 @@ export const OF_GATES: Readonly<Record<string, GateRow>> = {
   }),
   HealthFloor: (v, seen) =>
     v.reason === 'SafetyReadingUnknown'
-      ? { id: 'MassSilence', text: `${gateText(v)}; it goes on when they are heard of again` }
+      ? { id: 'MassSilence', text: `${gateText(v)}; it continues when they report again` }
       : { id: 'HealthFloor', text: gateText(v), ...raising(v, seen) },
   Budget: (v, seen) => ({
     id: 'Budget',
-    text: `${gateText(v)}; it goes on when others end`,
+    text: `${gateText(v)}; it continues when others end`,
     ...raising(v, seen),
   }),
   Rate: (v, seen) => ({
     id: 'Rate',
-    text: `${gateText(v)}; it goes on when the window has passed`,
+    text: `${gateText(v)}; it continues when the window has passed`,
     ...raising(v, seen),
   }),
   Breaker: (v, seen) => ({

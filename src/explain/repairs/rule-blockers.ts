@@ -21,7 +21,7 @@ const limit =
   (field: 'perHour' | 'perDay', id: string): Row =>
   ({ rule, text }) => ({
     id,
-    text: `${text}; it goes on by itself when the first is long enough ago`,
+    text: `${text}; it continues by itself when the first is long enough ago`,
     command: patchRule(rule, { limits: { [field]: doubled(rule.remedier.spec.limits[field]) } }),
     isDeclared: true,
   })
@@ -53,7 +53,7 @@ export const OF_RULES: Partial<Readonly<Record<Reason, Row>>> = {
   DailyLimit: limit('perDay', 'DailyLimit'),
   InFlightLimit: ({ rule, text }) => ({
     id: 'InFlightLimit',
-    text: `${text}; it goes on when one of them ends`,
+    text: `${text}; it continues when one of them ends`,
     command: patchRule(rule, { limits: { maxInFlight: more(rule.remedier.spec.limits.maxInFlight) } }),
     isDeclared: true,
   }),
@@ -67,9 +67,9 @@ export const OF_RULES: Partial<Readonly<Record<Reason, Row>>> = {
           isDeclared: true,
         },
   CohortBlamed: ({ text }) => massFault(text),
-  NotYetObserved: ({ text }) => ({ id: 'MassSilence', text: `${text}; it goes on when they report` }),
-  ZoneOutage: ({ text }) => ({ id: 'MassSilence', text: `${text}; it goes on when they are heard of again` }),
-  MaintenanceUnderWay: ({ text }) => ({ id: 'Maintenance', text: `${text}; repairs go on when it ends` }),
+  NotYetObserved: ({ text }) => ({ id: 'MassSilence', text: `${text}; it continues when they report` }),
+  ZoneOutage: ({ text }) => ({ id: 'MassSilence', text: `${text}; it continues when they report again` }),
+  MaintenanceUnderWay: ({ text }) => ({ id: 'Maintenance', text: `${text}; repairs continue when it ends` }),
   JobRunning: ({ text }) => ({ id: 'OtherJob', text: `${text}; it is this rule's turn after it` }),
 }
 

@@ -335,7 +335,7 @@ test('work on the host of the node is named, and no job is about to be created',
   })
   w.fake.poke(maintenanceEvent, { name: 'people-1' }, { status: { phase: 'InProgress' } }, 'status')
   expect(blockerLines(await look(w.client, 'n0', w.clock.now()))).toEqual([
-    'Maintenance (noderemedier/deadlock): the cause is known: maintenanceevent/people-1 (Stop by ada) is InProgress; repairs go on when it ends',
+    'Maintenance (noderemedier/deadlock): the cause is known: maintenanceevent/people-1 (Stop by ada) is InProgress; repairs continue when it ends',
   ])
 })
 
