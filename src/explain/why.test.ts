@@ -62,7 +62,7 @@ test('a refused write is the reason for an old status, and no log needs to be re
     metadata: { name: 'base', generation: 2 },
     status: { phase: 'Progressing', observedGeneration: 1, waitingFor },
   }
-  const lines = whyLines(set as unknown as KubeObject, NOW).join('\n')
+  const lines = whyLines(set, NOW).join('\n')
   expect(lines).toContain('cannot request a permit: no')
   expect(lines).not.toContain('the log')
 })
