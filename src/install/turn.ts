@@ -3,10 +3,10 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { isApiError, type ApiError } from '#kube/errors.ts'
+import { answerOf, type ApiError } from '#kube/errors.ts'
 import {
   givenBack,
   holderOf,
@@ -97,7 +97,7 @@ class Attempt {
         installErrors.KN1420({ object: `lease ${TURN_LEASE.name}`, why: outcome.error.serverMessage }),
       )
     if (OVERTAKEN.has(outcome.kind)) return { waitsFor: 'a run that was faster' }
-    const why = isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
+    const why = answerOf(outcome.error)
     return { waitsFor: `lease ${TURN_LEASE.name} cannot be written: ${why}` }
   }
 

@@ -15,7 +15,15 @@ import type { WorkerDeps } from './worker-deps.ts'
 /** Without what the worker itself holds: its order, what it read in this pass for an action, and its own work. */
 export type Observed = Omit<
   ComponentSeen,
-  'order' | 'permit' | 'isNodePending' | 'switchBackoffMs' | 'stageBackoffMs' | 'staging' | 'asked' | 'isDrifted'
+  | 'order'
+  | 'permit'
+  | 'isNodePending'
+  | 'switchBackoffMs'
+  | 'hostBlocksMs'
+  | 'stageBackoffMs'
+  | 'staging'
+  | 'asked'
+  | 'isDrifted'
 >
 
 export interface ObserverDeps extends WorkerDeps {

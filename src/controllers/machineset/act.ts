@@ -95,7 +95,7 @@ async function recordLosses(
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
   const at = now()
-  const status = { ...set.status, hostLosses: withLosses(set, machines.length, at) }
+  const status = { ...set.status, hostLosses: withLosses(set.status?.hostLosses, machines.length, at) }
   const written = await writeStatus({ client, type: machineSet, cache, object: set, status, fieldManager, signal })
   if (written !== undefined && written.kind !== 'Applied') return written
   for (const [uid, since] of recorded) if (!isRecent(since, at)) recorded.delete(uid)

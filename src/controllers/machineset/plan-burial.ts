@@ -19,20 +19,17 @@ type HostLosses = NonNullable<NonNullable<MachineSet['status']>['hostLosses']>
 export const isRecent = (at: number, now: number): boolean => now - at < WITHIN_MS
 
 /** One entry for each minute, so that the list stays short. A loss in the future counts from now on: that clock may have been days ahead. */
-export function recentLosses({ status }: Pick<MachineSet, 'status'>, now: number): HostLosses {
+export function recentLosses(losses: HostLosses | undefined, now: number): HostLosses {
   const counts = new Map<number, number>()
-  for (const { at, count } of status?.hostLosses ?? []) {
+  for (const { at, count } of losses ?? []) {
     const minute = Math.floor(Math.min(Date.parse(at), now) / MINUTE_MS) * MINUTE_MS
     if (isRecent(minute, now)) counts.set(minute, (counts.get(minute) ?? 0) + count)
   }
   return [...counts].map(([minute, count]) => ({ at: timestamp(minute), count }))
 }
 
-export const withLosses = ({ status }: MachineSet, count: number, now: number): HostLosses =>
-  recentLosses(
-    { status: { ...status, hostLosses: [...(status?.hostLosses ?? []), { at: timestamp(now), count }] } },
-    now,
-  )
+export const withLosses = (losses: HostLosses | undefined, count: number, now: number): HostLosses =>
+  recentLosses([...(losses ?? []), { at: timestamp(now), count }], now)
 
 const limitOf = (machines: number): number => Math.max(LEAST_LIMIT, Math.floor(machines * OUTAGE_SHARE))
 
@@ -53,7 +50,7 @@ export function burial(
     const message = `the provider no longer knows ${zombies.length} of ${counted(alive.length, 'machine')}; none is replaced automatically`
     return { kind: 'Outage', extra: { freeze: { reason: 'HostsGone', message } } }
   }
-  const losses = recentLosses(set, now)
+  const losses = recentLosses(set.status?.hostLosses, now)
   const recent = losses.reduce((n, { count }) => n + count, 0)
   const limit = limitOf(alive.length)
   // A Machine that could not be deleted, or whose deletion the cache does not show yet, does not count twice.

@@ -39,7 +39,7 @@ export function statusOf(seen: Seen, plan: MachineSetPlan, refusal: string | und
   const { set } = seen
   const counts = countsOf(seen, now)
   const read = checkedSelector(set)
-  const losses = recentLosses(set, now)
+  const losses = recentLosses(set.status?.hostLosses, now)
   const problem = read.kind === 'Invalid' ? read.problem : undefined
   const generation = set.metadata.generation
   const wanted = conditionsOf(seen, counts, plan, { problem, refusal }).map((c) => ({

@@ -1,6 +1,5 @@
 // Deletes objects and waits until they no longer exist. Retries refused deletions: servers enforce deleted webhooks and policies a moment longer.
-import { messageOf } from '#lib/errors.ts'
-import { isApiError } from '#kube/errors.ts'
+import { answerOf } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { inParallel } from '#lib/pool.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -46,8 +45,7 @@ export async function remove(
       const options = { propagationPolicy: 'Background', ...(uid !== undefined && { preconditions: { uid } }) } as const
       const outcome = await outcomeOf(() => client.delete(type, key, options))
       if (outcome.kind === 'Stale') return { done: undefined }
-      if (outcome.kind !== 'Applied')
-        return { waitsFor: isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error) }
+      if (outcome.kind !== 'Applied') return { waitsFor: answerOf(outcome.error) }
       if (outcome.object === 'Gone') return { done: undefined }
       isAsked = true
     }

@@ -14,10 +14,10 @@ import {
   SYSTEM_NAMESPACE,
 } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { inParallel } from '#lib/pool.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { isApiError } from '#kube/errors.ts'
+import { answerOf } from '#kube/errors.ts'
 import { listPages } from '#kube/list-all.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import { certificateRequestType } from '#identity/certificate-request.ts'
@@ -57,7 +57,7 @@ async function change(
 }
 
 const refused = (object: KubeObject, error: unknown): KubeNodeError => {
-  const why = isApiError(error) ? error.serverMessage : messageOf(error)
+  const why = answerOf(error)
   return new KubeNodeError(installErrors.KN1420({ object: `${object.kind}/${object.metadata.name}`, why }))
 }
 
