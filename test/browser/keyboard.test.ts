@@ -345,3 +345,17 @@ test('a table is one key away, and a head sorts it', async () => {
   await expect.poll(() => page.getByRole('rowheader').first().textContent()).toBe('n-4')
   expect(page.url()).toContain('sort=phase')
 })
+
+test('a topic that the next view shows too is not read again: its rows would disappear under the focus', async () => {
+  const page = await bench.open('#/rollouts')
+  await heading(page, 'Rollouts')
+  await page.getByRole('region', { name: 'Set base' }).getByRole('link', { name: 'prod' }).waitFor()
+  const from = bench.server.asked.length
+  await page.evaluate(`location.hash = '#/rollouts/prod'`)
+  await heading(page, 'Rollouts in prod')
+  // The next view reads its own topic after what this one would have asked for.
+  await page.evaluate(`location.hash = '#/rollouts/prod/base'`)
+  await heading(page, 'Rollout of base')
+  await page.getByText('2 failed').or(page.getByText('answered 500')).first().waitFor()
+  expect(bench.server.asked.slice(from).filter((line) => line.includes('/api/topic/sets/'))).toEqual([])
+})

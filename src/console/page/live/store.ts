@@ -103,10 +103,13 @@ export class Store {
     kept.listeners.add(listener)
     return () => {
       kept.listeners.delete(listener)
-      if (kept.listeners.size > 0 || this.#topics.get(topic) !== kept) return
-      clearTimeout(kept.timer)
-      this.#topics.delete(topic)
-      this.#want()
+      // A view that changes its topics ends them all before it follows the new ones: one that is in both stays, or its rows would disappear under the focus.
+      queueMicrotask(() => {
+        if (kept.listeners.size > 0 || this.#topics.get(topic) !== kept) return
+        clearTimeout(kept.timer)
+        this.#topics.delete(topic)
+        this.#want()
+      })
     }
   }
 
